@@ -27,8 +27,19 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     return bare
 
 
-def pushed(hub: Repo, user: str, ref: str, files: dict[str, str] | None, *, onto: str = "", date: float = 0) -> str:
-    """Push a commit of these files to a ref as somebody (None: delete the ref); return what was refused."""
+def pushed(
+    hub: Repo,
+    user: str | dict[str, str],
+    ref: str,
+    files: dict[str, str] | None,
+    *,
+    onto: str = "",
+    date: float = 0,
+) -> str:
+    """Push a commit of these files to a ref as somebody (None: delete the ref); return what was refused.
+
+    `user`: a name, or the variables that a forge sets.
+    """
     work = hub.path.parent / "work"
     repo = Repo(work, hub.environ) if work.exists() else new_repository(work)
     if files is None:
@@ -43,9 +54,10 @@ def pushed(hub: Repo, user: str, ref: str, files: dict[str, str] | None, *, onto
         source = dated.git(
             "commit-tree", *(["-p", onto] if onto else []), "-m", "x", repo.git("write-tree").strip()
         ).strip()
+    variables = user if isinstance(user, dict) else {"MUSTER_USER": user}
     done = subprocess.run(
         ["git", "push", "--force", str(hub.path), f"{source}:{ref}"],
-        cwd=work, env={**hub.environ, "MUSTER_USER": user}, capture_output=True, text=True, check=False,
+        cwd=work, env={**hub.environ, **variables}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     said = [line.removeprefix("remote: ").strip() for line in done.stderr.splitlines() if "may not" in line]
     assert bool(said) == bool(done.returncode), done.stderr
@@ -73,6 +85,52 @@ def test_an_agent_replaces_its_own_ref_and_nothing_else(hub: Repo) -> None:
     for ref in ("refs/heads/main", "refs/heads/other", "refs/tags/v1"):
         assert pushed(hub, "agent-c1", ref, lease, onto=fetched(hub)) == "push here"
     assert pushed(hub, "agent-c1", "refs/muster/pulses", lease) == "touch muster's own"
+
+
+@pytest.mark.parametrize(
+    ("variables", "allowed"),
+    [
+        ({"GITEA_PUSHER_NAME": "ada", "GITEA_DEPLOY_KEY_ID": "0", "GITEA_PUSHER_ID": "1"}, True),
+        ({"GITEA_PUSHER_NAME": "ada", "GITEA_DEPLOY_KEY_ID": "3"}, False),
+        ({"GITEA_PUSHER_NAME": "agent-c1"}, False),
+        ({"GL_USERNAME": "ada", "GL_ID": "user-7", "GL_PROTOCOL": "ssh"}, True),
+        ({"GL_USERNAME": "", "GL_ID": "key-7"}, False),
+        ({"GITHUB_USER_LOGIN": "ada"}, True),
+        ({"GITHUB_USER_LOGIN": "agent-c2"}, False),
+        ({"BB_USER_NAME": "ada"}, True),
+        ({"GOGS_AUTH_USER_NAME": "ada"}, True),
+        ({"SOFT_SERVE_USERNAME": "ada"}, True),
+        ({"GL_USER": "ada"}, True),
+        ({"REMOTE_USER": "ada"}, True),
+        ({"REMOTE_USER": "agent-c1"}, False),
+        ({"MUSTER_USER": "agent-c1", "GITEA_PUSHER_NAME": "ada"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_each_forge_says_in_its_own_variable_who_pushes(hub: Repo, variables: dict[str, str], *, allowed: bool) -> None:
+    files = {"clusters/c1.yaml": f"a: {sorted(variables.items())}\n", "derived/x.yaml": "a: 1\n"}
+    refused = pushed(hub, variables, "refs/heads/main", files, onto=fetched(hub))
+    assert refused == ("" if allowed else "push here")
+
+
+def test_gerrit_calls_it_with_options_for_each_ref(hub: Repo) -> None:
+    tip = fetched(hub)
+
+    def called(user: str, ref: str) -> tuple[int, str]:
+        options = {"project": "fleet", "uploader": "Ada (a@b)", "oldrev": "0" * 40, "newrev": tip, "refname": ref}
+        arguments = [
+            part for name, value in {**options, "uploader-username": user}.items() for part in (f"--{name}", value)
+        ]
+        done = subprocess.run(
+            [hub.path / "hooks/pre-receive", *arguments], cwd=hub.path, env={**hub.environ, "MUSTER_USER": "muster"},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stderr
+
+    assert called("ada", "refs/heads/topic") == (0, "")
+    assert called("agent-c1", "refs/heads/topic") == (1, "refs/heads/topic: agent-c1 may not push here\n")
+    assert called("ada", "refs/heads/agents/c1")[0] == 1
 
 
 @pytest.mark.parametrize(

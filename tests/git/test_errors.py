@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.git.errors import LockedError, RepositoryError, complaint, explain
+from muster.git.errors import LockedError, Rejected, RepositoryError, complaint, explain, remote_text
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,46 @@ def test_a_password_in_a_url_is_left_out() -> None:
 def test_what_a_server_says_moves_no_cursor() -> None:
     error = RepositoryError("remote: \x1b[2Jhello\x07", "one\ntwo\r\x9b31m")
     assert (error.message, error.hint) == ("remote: \\x1b[2Jhello\\x07", "one\ntwo\\r\\x9b31m")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "text"),
+    [
+        (
+            """\
+remote: error: GH006: Protected branch update failed for refs/heads/main.
+remote: error: Changes must be made through a pull request.
+To https://example.com/f.git
+error: failed to push some refs to 'https://example.com/f.git'
+""",
+            """\
+GH006: Protected branch update failed for refs/heads/main.
+Changes must be made through a pull request.""",
+        ),
+        (
+            """\
+remote:
+remote: ========================================
+remote:
+remote: ERROR: You are not allowed to push code to protected branches.
+remote:
+remote: ========================================
+""",
+            "You are not allowed to push code to protected branches.",
+        ),
+        ("remote: GitLab: You are not allowed\nremote: GitLab: You are not allowed\n", "You are not allowed"),
+        ("remote: \nremote: Gitea: Not allowed to push\n", "Not allowed to push"),
+        ("remote: error:\nremote: error: error: no\n", "no"),
+        ("remote: - Use a pull request.\n", "- Use a pull request."),
+        ("fatal: elsewhere\n", ""),
+    ],
+)
+def test_what_a_forge_says_is_read_once(stderr: str, text: str) -> None:
+    assert remote_text(stderr) == text
+    lines = str(Rejected("hook declined", text)).splitlines()
+    assert lines == ["hook declined", *(f"  {line}" for line in text.splitlines())]
+
+
+def test_a_remote_that_says_very_much_is_cut() -> None:
+    lines = remote_text("".join(f"remote: {number} {'x' * 1000}\n" for number in range(1000))).splitlines()
+    assert (len(lines), max(map(len, lines))) == (12, 300)

@@ -168,7 +168,7 @@ class TestAProtectedMain:
         (origin.path / "hooks/update").write_text("#!/bin/sh\necho all is protected\nexit 1\n")
         engine = clone(origin, tmp_path / "engine")
         repository = open_repository(engine.path, engine.environ)
-        with pytest.raises(RepositoryError, match="rejected the push"):
+        with pytest.raises(RepositoryError, match="rejected the push: hook declined\n  all is protected$"):
             reconcile(repository, lambda: NOON, branch="main", remote="origin", attempts=range(1, 3))
 
     def test_watch(self, origin: Repo, tmp_path: Path) -> None:

@@ -47,11 +47,38 @@ class Refused:
 class Rejected:
     """The remote does not accept it: a protected branch, a hook, a missing permission. Trying again does not help.
 
-    `reason` is git's word for it, `text` what the remote said.
+    `reason` is git's word for it, `text` what the remote said, in lines.
     """
 
     reason: str
     text: str
+
+    def __str__(self) -> str:
+        """The reason and, indented below it, what the remote said."""
+        return "\n  ".join((self.reason, *self.text.splitlines()))
+
+
+#: What servers and hooks put before their messages, in lower case.
+_PREFIXES = ("remote:", "error:", "fatal:", "gitlab:", "gitea:", "forgejo:")
+_MOST_LINES, _LONGEST_LINE = 12, 300
+#: What git itself adds: it is the reason once more.
+_OF_GIT = "hook declined to update "
+
+
+def remote_text(stderr: str) -> str:
+    """Return what a remote and its hooks said, from the output of git: each line once, without frames and prefixes."""
+    said = (line for line in stderr.splitlines() if line.startswith("remote:"))
+    lines = dict.fromkeys(
+        line for line in map(_without_prefixes, said) if line.strip("=-*#+ |") and not line.startswith(_OF_GIT)
+    )
+    return "\n".join([line[:_LONGEST_LINE] for line in lines][:_MOST_LINES])
+
+
+def _without_prefixes(line: str) -> str:
+    line = line.strip()
+    while prefix := next((prefix for prefix in _PREFIXES if line[: len(prefix)].casefold() == prefix), ""):
+        line = line[len(prefix) :].strip()
+    return line
 
 
 class RepositoryError(Exception):

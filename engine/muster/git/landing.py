@@ -128,7 +128,11 @@ def push_commit(repository: Repository, tips: Tips, remote: str, commit: str) ->
     """Push a commit. Return False if the remote's branch moved. RepositoryError if the remote rejects the push."""
     outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
     if isinstance(outcome, Rejected):
-        raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
+        raise RepositoryError(
+            f"{remote} rejected the push: {outcome}",
+            f"allow this account to push to {tips.branch}, or keep derived files on a branch of their own "
+            "(Fleet.spec.derived.branch)",
+        )
     return isinstance(outcome, Pushed)
 
 

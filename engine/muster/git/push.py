@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.git.config import remotes, require_no_programs
-from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain
+from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain, remote_text
 from muster.git.journal import JournalNote, noted
 from muster.git.process import Completed, Git, without_location
 from muster.git.repository import Repository, open_repository, ref_tip
@@ -226,12 +226,11 @@ def _outcome(flag: str, summary: str, done: Completed, new: str) -> Pushed | Mov
         return Pushed(new)
     _, opened, behind = summary.rstrip().partition("(")
     reason = behind.removesuffix(")") if opened and behind.endswith(")") else summary
-    lines = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
-    text = "\n".join(lines).strip()
+    rejected = Rejected(reason, remote_text(done.stderr))
     # A server that forbids this kind of push altogether also says "non-fast-forward", but in its own name.
     if summary.startswith("[remote rejected]") and reason == "non-fast-forward":
-        return Rejected(reason, text)
-    return Moved(None) if any(words in reason for words in _LOST) else Rejected(reason, text)
+        return rejected
+    return Moved(None) if any(words in reason for words in _LOST) else rejected
 
 
 def _fetched(

@@ -30,6 +30,10 @@ class Forge:
     comments: dict[str, list[dict[str, Tree]]] = field(default_factory=dict)
     pulls: list[Tree] = field(default_factory=list)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Who the token belongs to, by REST and by GraphQL; None: the token may not ask. And the answer to a refused one.
+    user: Tree = field(default_factory=lambda: {"id": 1})
+    viewer: Tree = None
+    refusal: bytes = b"null"
 
     def bodies(self, thread: str) -> list[Tree]:
         return [one["body"] for one in self.comments[thread]]
@@ -49,20 +53,22 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
             if "secret" not in token:
                 found = None
             elif parts.path == "/user":
-                found = {"id": 1}
+                found = forge.user
+            elif parts.path == "/graphql":
+                found = forge.viewer and {"data": {"viewer": {"login": forge.viewer}}}
             elif parts.path.endswith("/pulls"):
                 found = [pull for pull in forge.pulls if query["head"] == [pull["from"]]]
             elif thread in forge.comments and self.command == "GET":
                 first = (int(query["page"][0]) - 1) * int(query["per_page"][0])
                 found = forge.comments[thread][first : first + int(query["per_page"][0])]
             elif thread in forge.comments and self.command == "POST":
-                me = {"id": 1, "type": "Bot"}
+                me = {"id": 1, "type": "Bot", "login": "github-actions[bot]"}
                 found = {"id": 1000 + len(forge.comments[thread]), "user": me, "author": me, **sent}
                 forge.comments[thread].append(found)
             elif thread in forge.comments:
                 (found,) = (one for one in forge.comments[thread] if str(one["id"]) == parts.path.rpartition("/")[2])
                 found.update(sent)
-            data = json.dumps(found).encode()
+            data = json.dumps(found).encode() if found is not None else forge.refusal
             self.send_response(404 if found is None else 200)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
@@ -142,6 +148,63 @@ def test_among_many_and_never_somebody_elses(kind: str, comment: Run, forge: For
     comment(BODY)
     comment(BODY.replace("words", "others"))
     assert forge.bodies(THREADS[kind]) == [BODY] * 250 + [BODY.replace("words", "others")]
+
+
+@pytest.mark.parametrize("kind", ["github"], indirect=True)
+@pytest.mark.parametrize(
+    ("user", "viewer", "replaced"),
+    [
+        ({"id": 5}, None, "person"),
+        ({"id": 1}, None, "app"),
+        (None, "github-actions[bot]", "app"),
+        (None, "github-actions", "app"),
+        (None, "other[bot]", "other"),
+        (None, "third[bot]", ""),
+        (None, None, "other"),
+    ],
+)
+def test_only_a_comment_of_the_tokens_own_user_is_replaced(
+    user: Tree, viewer: Tree, replaced: str, comment: Run, forge: Forge
+) -> None:
+    authors: dict[str, Tree] = {
+        "namesake": {"id": 4, "type": "User", "login": "github-actions"},
+        "person": {"id": 5, "type": "User", "login": "ada"},
+        "other": {"id": 6, "type": "Bot", "login": "other[bot]"},
+        "app": {"id": 1, "type": "Bot", "login": "github-actions[bot]"},
+    }
+    forge.user, forge.viewer = user, viewer
+    forge.comments[THREADS["github"]] = [
+        {"id": number, "user": author, "body": BODY} for number, author in enumerate(authors.values())
+    ]
+    more = BODY.replace("words", "more words")
+    assert comment(more)[:2] == (exits.FINE, "replaced the comment\n" if replaced else "commented\n")
+    expected: list[Tree] = [more if name == replaced else BODY for name in authors]
+    assert forge.bodies(THREADS["github"]) == expected + ([] if replaced else [more])
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (b'{"message": "Resource not accessible by integration", "documentation_url": "https://x", "status": "403"}',
+         "Resource not accessible by integration (status 404)"),
+        (b'{"message": "Validation Failed", "errors": [{"resource": "I", "message": "body is\\ntoo long"}]}',
+         "Validation Failed, body is too long (status 404)"),
+        (b'{"message": {"base": ["no", "no"]}}', "no (status 404)"),
+        (b'{"error": "insufficient_scope", "error_description": "needs api"}', "needs api, insufficient_scope (status"),
+        (b"<html>\n<h1>Not found</h1>", "<html> <h1>Not found</h1> (status 404)"),
+        (b"", "no reason (status 404)"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_one_readable_line(
+    refusal: bytes, said: str, comment: Run, forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "other")
+    monkeypatch.setenv("MUSTER_GITLAB_TOKEN", "other")
+    forge.refusal = refusal
+    code, _, err = comment(BODY)
+    first, hint = err.splitlines()
+    assert (code, first.startswith("error: http"), hint[:5]) == (exits.REPOSITORY, True, "hint:")
+    assert f"refuses to read: {said}" in first
 
 
 @pytest.mark.parametrize("text", ["", "hello", f"{BODY}@org", f"{BODY}<img src=x>", b"\xff", BODY + "x" * 70_000])

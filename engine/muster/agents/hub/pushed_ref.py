@@ -46,9 +46,7 @@ class PushedRef:
         with self._exchange() as ref:
             done = ref.replace(known, files, message)
         if isinstance(done, Rejected):
-            text = f": {done.text}" if done.text else ""
-            hint = "allow the agent to force-push its own ref"
-            raise RepositoryError(f"the remote refuses {self.ref} ({done.reason}){text}", hint)
+            raise RepositoryError(f"the remote refuses {self.ref}: {done}", "allow the agent to force-push its own ref")
         return done
 
     @contextmanager

@@ -71,7 +71,7 @@ class RelayBranch:
             if isinstance(done, Rejected):
                 if not taken and isinstance(empty := self._push({}), Rejected):  # so no agent is the cause
                     hint = "allow the relay to force-push its branch"
-                    raise RepositoryError(f"the hub refuses {self.ref} ({empty.reason})", hint)
+                    raise RepositoryError(f"the hub refuses {self.ref}: {empty}", hint)
                 refused |= self._bisect(part, done)
             taken = taken or bool(part)
         self._refused = (self._refused - changes.keys()) | refused.keys()

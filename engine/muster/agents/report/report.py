@@ -125,7 +125,7 @@ def send(
         attempts=attempts(delays, sleep),
     )
     if isinstance(done, Rejected):
-        raise RepositoryError(f"{remote} rejected the report: {done.reason}", done.text)
+        raise RepositoryError(f"{remote} rejected the report: {done}", "allow the agent to force-push its own ref")
     if isinstance(done, Moved):
         raise RepositoryError(f"{ref} kept moving, so the report was not sent", "send it again")
     assert done.commit is not None

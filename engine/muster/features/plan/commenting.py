@@ -4,7 +4,7 @@ Only what muster writes is posted: otherwise a file could say anything in the na
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol
@@ -22,10 +22,50 @@ _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 100
 _MAX_PAGES: Final = 100
 _MAX_SHOWN: Final = 200
+_NOT_ALLOWED: Final = (401, 403, 404)
+#: What the name of an app's user ends with.
+_BOT: Final = "[bot]"
+#: Where GitHub, GitLab and OAuth say what is wrong.
+_MESSAGES: Final = ("message", "errors", "error_description", "error")
 
 
 class NoCommentError(ValueError):
     """A file was not written by muster plan."""
+
+
+class RefusedError(RepositoryError):
+    """A forge refuses a request."""
+
+    def __init__(self, method: str, url: str, status: int, answer: bytes) -> None:
+        self.status = status
+        doing = "read" if method == "GET" else "write"
+        hint = "check whether the token may write comments on pull requests" if status in _NOT_ALLOWED else ""
+        super().__init__(f"{url} refuses to {doing}: {_reason(answer)} (status {status})", hint)
+
+
+def _reason(answer: bytes) -> str:
+    """Return why a forge refuses: the messages in its JSON, else the first characters of the text."""
+    try:
+        tree = read_json(answer)
+    except ValueError:
+        tree = None
+    lines = list(dict.fromkeys(_messages(tree)))
+    return (
+        ", ".join(lines)[:_MAX_SHOWN] or " ".join(answer.decode("utf-8", "replace").split())[:_MAX_SHOWN] or "no reason"
+    )
+
+
+def _messages(tree: Tree) -> Iterator[str]:
+    """The texts under the names that GitHub, GitLab and Gitea give to what is wrong, at any depth."""
+    if isinstance(tree, str):
+        yield " ".join(tree.split())
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _messages(item)
+    elif isinstance(tree, dict):
+        names = [name for name in _MESSAGES if tree.get(name)] or [*tree]
+        for name in names:
+            yield from _messages(tree[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +154,7 @@ class Api:
                 raise RepositoryError(f"{self.url} does not answer ({type(error).__name__})", "try again") from error
             answer.close()
         if answer.status not in (200, 201):
-            words = " ".join(content.decode("utf-8", "replace").split())[:_MAX_SHOWN]
-            raise RepositoryError(
-                f"{method} {path} at {self.url}: status {answer.status}: {words}",
-                "check whether the token may write comments on pull requests"
-                if answer.status in (401, 403, 404)
-                else "",
-            )
+            raise RefusedError(method, f"{self.url.rstrip('/')}{path.partition('?')[0]}", answer.status, content)
         try:
             return read_json(content)
         except ValueError as error:
@@ -145,10 +179,29 @@ class GitHub:
                 yield f"/repos/{quote(self.repository)}/issues/{number}/comments"
 
     def own(self, thread: str) -> Iterator[PlanComment]:
-        """The comments of bots: people's comments are never replaced, even with our marker."""
-        for one in self.api.pages(thread):
-            if dig(one, "user", "type") == "Bot" and isinstance(one.get("id"), int):
-                yield PlanComment(f"/repos/{quote(self.repository)}/issues/comments/{one['id']}", str(one.get("body")))
+        """The comments of the token's user: those of others are never replaced, even with our marker."""
+        is_ours = self._is_author()
+        for comment in self.api.pages(thread):
+            number = comment.get("id")
+            if is_ours(comment.get("user")) and isinstance(number, int):
+                yield PlanComment(f"/repos/{quote(self.repository)}/issues/comments/{number}", str(comment.get("body")))
+
+    def _is_author(self) -> Callable[[Tree], bool]:
+        """Return a test for the token's user. An app's token, such as that of a workflow, may ask GraphQL only; where
+        that is not allowed either, bots count as the app."""
+        try:
+            number = dig(self.api.call("GET", "/user"), "id")
+            return lambda user: number is not None and dig(user, "id") == number
+        except RefusedError as error:
+            if error.status not in _NOT_ALLOWED:
+                raise
+        graphql = Api(self.api.url.rstrip("/").removesuffix("/v3"), self.api.headers)
+        try:
+            login = dig(graphql.call("POST", "/graphql", {"query": "{viewer{login}}"}), "data", "viewer", "login")
+        except RefusedError:
+            login = None
+        app = login.removesuffix(_BOT) if isinstance(login, str) else None
+        return lambda user: dig(user, "type") == "Bot" and app in (None, str(dig(user, "login")).removesuffix(_BOT))
 
     def post(self, thread: str, body: str) -> None:
         """Add a comment."""

@@ -173,8 +173,7 @@ class _Proposing:
         options = self._options(topic, waiting) if state is ProposalState.MADE else ()
         outcome = self.branches.move(topic, new, tip, options)
         if isinstance(outcome, Rejected):
-            text = f": {outcome.text}" if outcome.text else ""
-            self.proposed.troubles.append(f"{proposal_branch(topic)} cannot be written: {outcome.reason}{text}")
+            self.proposed.troubles.append(f"{proposal_branch(topic)} cannot be written: {outcome}")
         elif not isinstance(outcome, Moved):  # if it moved meanwhile, the next run tries again
             self._note(topic, state, waiting)
 
