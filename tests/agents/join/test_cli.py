@@ -26,6 +26,10 @@ def test_manifests_on_standard_output_and_next_steps_beside_them(muster: Run) ->
 def test_a_chart_a_unit_and_the_line_for_a_certificate(muster: Run, tmp_path: Path) -> None:
     assert muster(*JOIN, "--chart", tmp_path / "chart")[0] == 0
     assert (tmp_path / "chart/templates/agent.yaml").is_file()
+    _, _, err = muster(*JOIN, "--chart", tmp_path / "chart", "--with", "addons")
+    assert err.startswith("# first, unless Open Cluster Management made it:\nkubectl create namespace open-cluster-")
+    assert f"helm install muster-agent {tmp_path}/chart --namespace=muster-agent --create-namespace\n" in err
+    assert "kubectl label namespace muster-agent pod-security.kubernetes.io/enforce=restricted" in err
     code, out, err = muster(*JOIN, "--systemd", "--own-authority")
     assert (code, "ExecStart=/usr/local/bin/muster heartbeat" in out) == (0, True)
     assert "put kubeconfig, token, ca.crt into /etc/muster/edge" in err
@@ -48,7 +52,7 @@ def test_who_wants_works_applied_grants_the_rights(muster: Run) -> None:
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert arguments[-3:] == ["--works", "--works-namespace=agents", "--every"]
     assert (
-        "kubectl create rolebinding muster-agent-works --namespace=NAMESPACE --clusterrole=edit "
+        "kubectl create rolebinding muster-agent-works:agents --namespace=NAMESPACE --clusterrole=edit "
         "--serviceaccount=agents:muster-agent\n"
     ) in err
     assert "--verb=impersonate" in err

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
-from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, is_ssh, manifests, port_of, systemd_unit
+from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, is_ssh, manifests, port_of, systemd_unit
 from muster.agents.kube.apiserver import ApiError, ApiServer, Login
 from muster.data.tree import Tree
 from tests.agents.works.site import config_map, work
@@ -26,6 +26,8 @@ __all__ = ["muster"]  # a fixture
 SETUP = AgentSetup("edge", "https://relay.example:8443", relay=True, port=8443)
 PUSHING = replace(SETUP, address="https://git.example/fleet.git", relay=False, port=443, extras=frozenset(EXTRAS))
 
+ADD_ONS: Tree = {"metadata": {"namespace": ADD_ON_NAMESPACE}}
+
 
 def by_kind(setup: AgentSetup) -> dict[str, Tree]:
     return {f"{body['kind']}/{body['metadata']['name']}": body for body in manifests(setup)}
@@ -33,7 +35,8 @@ def by_kind(setup: AgentSetup) -> dict[str, Tree]:
 
 @pytest.mark.parametrize(
     ("address", "port"),
-    [("https://a", 443), ("http://a", 80), ("https://a:8443/x", 8443), ("git@a:fleet.git", 22), ("ssh://a/f", 22),
+    [("git+ssh://a/f", 22), ("git://a/f", 9418), ("https://[::1]:8443", 8443), ("https://a", 443),
+     ("http://a", 80), ("https://a:8443/x", 8443), ("git@a:fleet.git", 22), ("ssh://a/f", 22),
      ("https://a:x", 443)],
 )  # fmt: skip
 def test_the_port_of_an_address(address: str, port: int) -> None:
@@ -62,13 +65,12 @@ def test_ssh_reads_its_key_and_the_hosts_from_the_secret() -> None:
     assert "LoadCredential=identity:/etc/muster/edge/identity\nLoadCredential=known_hosts:" in unit
     assert "LoadCredential=credentials" not in unit
     assert '-i "$CREDENTIALS_DIRECTORY/identity"' in unit
-    assert "ssh -i" in helm_chart(setup)["templates/agent.yaml"]
 
 
 def test_without_extras_there_are_no_rights_on_nodes() -> None:
     found = by_kind(SETUP)
     assert "DaemonSet/muster-detector" not in found
-    assert found["ClusterRole/muster-agent"]["rules"] == [
+    assert found["ClusterRole/muster-agent:muster-agent"]["rules"] == [
         {"nonResourceURLs": ["/healthz", "/livez", "/version"], "verbs": ["get"]}
     ]
     ports = {one["port"] for one in found["NetworkPolicy/muster-agent"]["spec"]["egress"][0]["ports"]}
@@ -90,33 +92,6 @@ def test_a_detector_reports_where_the_agent_does() -> None:
         assert found["spec"]["template"]["spec"]["containers"][0]["args"] == [
             "detect", "--cluster=edge", "--kind=ManagedCluster", *target, "--dns=kubernetes.default.svc.cluster.local"
         ]  # fmt: skip
-
-
-@pytest.mark.parametrize("setup", [SETUP, PUSHING])
-def test_the_chart_says_the_same(setup: AgentSetup) -> None:
-    """The template has nothing but values in it, so a replacement renders it as Helm does."""
-    files = helm_chart(setup)
-    text = files["templates/agent.yaml"]
-    for name, value in yaml.safe_load(files["values.yaml"]).items():
-        text = text.replace(f"{{{{ .Values.{name} }}}}", value)
-    assert list(yaml.safe_load_all(text)) == manifests(setup)
-    assert yaml.safe_load(files["Chart.yaml"])["apiVersion"] == "v2"
-
-
-@pytest.mark.skipif(shutil.which("helm") is None, reason="helm not installed")
-def test_helm_renders_the_chart_to_the_same(tmp_path: Path) -> None:
-    for path, text in helm_chart(PUSHING).items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
-    for command in ("lint", "template"):
-        done = subprocess.run(["helm", command, tmp_path], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def place(body: Tree) -> tuple[str, str, str]:
-        return body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]
-
-    rendered = yaml.safe_load_all(done.stdout)
-    assert sorted(rendered, key=place) == sorted(manifests(PUSHING), key=place)
 
 
 def test_the_unit_says_the_same(tmp_path: Path) -> None:
@@ -142,6 +117,7 @@ def test_systemd_finds_nothing_wrong_with_the_unit(setup: AgentSetup, tmp_path: 
 @needs_hub
 @pytest.mark.parametrize("setup", [SETUP, PUSHING])
 def test_a_real_server_accepts_all_of_it_at_the_level_restricted(hub: Hub, setup: AgentSetup) -> None:
+    hub.make_namespaces([ADD_ONS])
     for body in manifests(setup):
         hub.apply(body)
     for workload in (body for body in manifests(setup) if body["kind"] in ("Deployment", "DaemonSet")):
@@ -152,9 +128,9 @@ def test_a_real_server_accepts_all_of_it_at_the_level_restricted(hub: Hub, setup
         hub.request("POST", f"/api/v1/namespaces/{NAME}/pods?dryRun=All&fieldValidation=Strict", pod)
 
 
-def token(hub: Hub) -> str:
+def token(hub: Hub, namespace: str = NAME) -> str:
     """A token of the agent's ServiceAccount."""
-    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/{NAME}/token"
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{NAME}/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     return str(hub.request("POST", path, body)["status"]["token"])
 
@@ -163,6 +139,7 @@ def token(hub: Hub) -> str:
 def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub, tmp_path: Path, muster: Run) -> None:
     extras = frozenset(("capacity", "addons", "works"))
     setup = replace(PUSHING, extras=extras)
+    hub.make_namespaces([ADD_ONS])
     for body in manifests(setup):
         hub.apply(body)
     deployment = by_kind(setup)["Deployment/muster-agent"]
@@ -216,6 +193,31 @@ def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub,
         with pytest.raises(ApiError) as caught:
             server.get_json(path)
         assert caught.value.status == 403
+
+
+def answers(hub: Hub, namespace: str) -> dict[str, int]:
+    """What an agent is answered when it asks for nodes and for the Leases of add-ons."""
+    server = ApiServer(hub.url, Login(token=token(hub, namespace)), hub.certificate)
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{ADD_ON_NAMESPACE}/leases"
+    return {name: server.get(path)[0] for name, path in (("capacity", "/api/v1/nodes"), ("addons", leases))}
+
+
+@needs_hub
+def test_two_agents_in_one_cluster_have_their_own_rights(hub: Hub) -> None:
+    hub.make_namespaces([ADD_ONS])
+    first = replace(SETUP, namespace="agent-one", extras=frozenset(("capacity", "addons")))
+    second = replace(SETUP, namespace="agent-two", extras=frozenset(("addons",)))
+    third = replace(SETUP, namespace="agent-three")
+    for setup in (first, second, third):
+        for body in manifests(setup):
+            hub.apply(body)
+    assert answers(hub, "agent-one") == {"capacity": 200, "addons": 200}
+    assert answers(hub, "agent-two") == {"capacity": 403, "addons": 200}
+    assert answers(hub, "agent-three") == {"capacity": 403, "addons": 403}
+    for body in manifests(second):
+        if body["kind"] != "Namespace":
+            hub.delete(body)
+    assert answers(hub, "agent-one") == {"capacity": 200, "addons": 200}
 
 
 def fleet(folder: Path) -> Repo:

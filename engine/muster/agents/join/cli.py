@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, is_ssh, manifests, port_of, systemd_unit
+from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
+from muster.agents.join.chart import helm_chart
+from muster.agents.join.manifests import EXTRAS, NAME, RESTRICTED, AgentSetup, is_ssh, manifests, port_of, systemd_unit
 from muster.cli.documents import yaml_stream
 from muster.cli.options import FOLDER
 from muster.cli.outcome import say
@@ -72,13 +74,23 @@ def command(
             (chart / path).write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(yaml_stream(manifests(setup)))
-    for line in _next_steps(setup, systemd=systemd):
+    for line in _next_steps(setup, systemd=systemd, chart=chart):
         say(line, err=True)
     return 0
 
 
-def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
+def _next_steps(setup: AgentSetup, *, systemd: bool, chart: Path | None) -> list[str]:
     """What the user does next, as commands."""
+    before, install = [], []
+    if "addons" in setup.extras and not systemd:
+        before = [
+            "# first, unless Open Cluster Management made it:",
+            f"kubectl create namespace {ADD_ON_NAMESPACE}",
+        ]
+    if chart is not None:
+        release = ["helm", "install", NAME, str(chart), f"--namespace={setup.namespace}", "--create-namespace"]
+        level = " ".join(f"{label}={value}" for label, value in RESTRICTED.items())
+        install = [shlex.join(release), f"kubectl label namespace {setup.namespace} {level}"]
     if systemd:
         first = (
             f"# put {', '.join(['kubeconfig', *setup.keys])} into /etc/muster/{setup.cluster}, readable by root only"
@@ -87,7 +99,7 @@ def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
         files = " ".join(f"--from-file={key}" for key in setup.keys)
         first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
     notes = ["# identity: a private key without a passphrase that may push; known_hosts: see ssh-keyscan(1)"]
-    return ["# then, in the cluster:", *(notes if setup.ssh else ()), first,
+    return [*before, "# then, in the cluster:", *install, *(notes if setup.ssh else ()), first,
             *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
             "# then, in the fleet's repository:", "muster get waiting",
             f"muster accept {setup.cluster}"]  # fmt: skip
@@ -95,7 +107,8 @@ def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
 
 def _rights(setup: AgentSetup, *, systemd: bool) -> list[str]:
     """How to let the agent apply works: by default it may not."""
-    role = f"kubectl create role {NAME}-executor --namespace=NAMESPACE"
+    works, executor = (f"{NAME}-{name}:{setup.namespace}" for name in ("works", "executor"))
+    role = f"kubectl create role {executor} --namespace=NAMESPACE"
     account = f"--serviceaccount={setup.namespace}:{NAME}"
     if systemd:
         return [
@@ -104,8 +117,8 @@ def _rights(setup: AgentSetup, *, systemd: bool) -> list[str]:
         ]
     return [
         "# the agent may not apply anything yet: grant get, create, patch and delete on what its works have, such as",
-        f"kubectl create rolebinding {NAME}-works --namespace=NAMESPACE --clusterrole=edit {account}",
+        f"kubectl create rolebinding {works} --namespace=NAMESPACE --clusterrole=edit {account}",
         "# or, for works with an executor, the right to act as that service account and nothing else",
         f"{role} --verb=impersonate --resource=serviceaccounts --resource-name=NAME",
-        f"kubectl create rolebinding {NAME}-executor --namespace=NAMESPACE --role={NAME}-executor {account}",
+        f"kubectl create rolebinding {executor} --namespace=NAMESPACE --role={executor} {account}",
     ]

@@ -1,5 +1,8 @@
-"""What runs an agent in its cluster: Kubernetes objects at the level `restricted`, a Helm chart and a systemd unit, all
-of the same command.
+"""What runs an agent in its cluster: Kubernetes objects at the level `restricted` and a systemd unit, both of the same
+command. `muster.agents.join.chart` makes a Helm chart of the objects.
+
+Several agents of several fleets run in one cluster in namespaces of their own, after which their roles outside of these
+are named.
 
 The agent may ask for the health and version of the API server and for its own Deployment; each extra adds the rights
 that it needs and no more. What the manifests of works need, the user grants. Credentials come from a Secret that the
@@ -14,9 +17,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
-from muster.cli.documents import yaml_stream
 from muster.data.tree import Tree
-from muster.data.yaml.emitter import emit
 from muster.dataclass import dataclass
 from muster.version import __version__
 
@@ -26,12 +27,16 @@ EXTRAS: Final = {
     "capacity": "capacity and allocatable of the nodes", "claims": "ClusterClaims", "addons": "Leases of add-ons",
     "remedies": "a detector of DNS failures on each node", "works": "apply the ManifestWorks of the cluster",
 }  # fmt: skip
+#: The labels of the agent's namespace.
+RESTRICTED: Final = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 _DETECTOR: Final = "muster-detector"
 _SECRETS: Final = "/var/run/secrets/muster"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - of the container
 _UID: Final = 65532
 _DNS, _HTTPS, _API_SERVER, _SSH = 53, 443, 6443, 22
+#: TCP ports that an agent may reach besides its address's.
+OPEN_PORTS: Final = (_DNS, _HTTPS, _API_SERVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,9 @@ def port_of(address: str) -> int:
         port = parts.port
     except ValueError:
         port = None
-    of_scheme = {"http": 80, "ssh": _SSH, "git": 9418}.get(parts.scheme, _HTTPS if parts.scheme else _SSH)
-    return port or of_scheme
+    if not parts.scheme or is_ssh(address):
+        return port or _SSH
+    return port or {"http": 80, "git": 9418}.get(parts.scheme, _HTTPS)
 
 
 def is_ssh(address: str) -> bool:
@@ -95,9 +101,7 @@ def is_ssh(address: str) -> bool:
 def manifests(setup: AgentSetup) -> list[Tree]:
     """Return the objects to apply in the cluster."""
     return [
-        _body("v1", "Namespace", setup.namespace, "", labels={
-            f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")
-        }),
+        _body("v1", "Namespace", setup.namespace, "", labels=RESTRICTED),
         _body("v1", "ServiceAccount", NAME, setup.namespace),
         *_roles(setup),
         _network_policy(setup),
@@ -105,21 +109,6 @@ def manifests(setup: AgentSetup) -> list[Tree]:
         *([_workload("DaemonSet", _DETECTOR, setup, setup.detector_arguments(_SECRETS))]
           if "remedies" in setup.extras else []),
     ]  # fmt: skip
-
-
-def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
-    """Return the files of a Helm chart, whose default values are those of `setup`."""
-    values = {"cluster": setup.cluster, "address": setup.address, "image": setup.image, "secret": setup.secret,
-              "namespace": setup.namespace}  # fmt: skip
-    asked = {name: f"{{{{ .Values.{name} }}}}" for name in values}
-    template = AgentSetup(
-        asked["cluster"], asked["address"], setup.relay, asked["image"], asked["namespace"], asked["secret"],
-        setup.extras, setup.own_authority, setup.port, setup.ssh,
-    )  # fmt: skip
-    chart = {"apiVersion": "v2", "name": NAME, "description": "Reports a cluster to its muster fleet",
-             "type": "application", "version": __version__, "appVersion": __version__}  # fmt: skip
-    rendered = yaml_stream(manifests(template))
-    return {"Chart.yaml": emit(chart), "values.yaml": emit(values), "templates/agent.yaml": rendered}
 
 
 def systemd_unit(setup: AgentSetup) -> str:
@@ -181,21 +170,21 @@ def _roles(setup: AgentSetup) -> Iterator[Tree]:
     yield from _role("Role", own_rules, setup, setup.namespace)
     if "addons" in setup.extras:
         leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}
-        yield _body("v1", "Namespace", ADD_ON_NAMESPACE, "")
         yield from _role("Role", [leases], setup, ADD_ON_NAMESPACE)
 
 
 def _role(kind: str, rules: list[Tree], setup: AgentSetup, namespace: str) -> Iterator[Tree]:
-    yield {**_body(f"{_RBAC}/v1", kind, NAME, namespace), "rules": rules}
+    name = NAME if namespace == setup.namespace else f"{NAME}:{setup.namespace}"
+    yield {**_body(f"{_RBAC}/v1", kind, name, namespace), "rules": rules}
     yield {
-        **_body(f"{_RBAC}/v1", f"{kind}Binding", NAME, namespace),
-        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": NAME},
+        **_body(f"{_RBAC}/v1", f"{kind}Binding", name, namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": setup.namespace}],
     }
 
 
 def _network_policy(setup: AgentSetup) -> Tree:
-    tcp = sorted({_DNS, _HTTPS, _API_SERVER, setup.port})
+    tcp = dict.fromkeys((*OPEN_PORTS, setup.port))
     ports = [{"port": _DNS, "protocol": "UDP"}, *({"port": port, "protocol": "TCP"} for port in tcp)]
     spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], "egress": [{"ports": ports}]}
     return {**_body("networking.k8s.io/v1", "NetworkPolicy", NAME, setup.namespace), "spec": spec}
