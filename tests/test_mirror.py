@@ -119,7 +119,9 @@ THROUGH = {
         "git/test_recovery.py": "journal settling",
     },
     "net": {
+        "agents/detect/test_probes.py": "commands",
         "net/serving/test_server.py": "serving/connection",
+        "net/test_slow_peers.py": "http",
     },
     "rules": {
         "conformance/test_hive.py": "pools/rules",

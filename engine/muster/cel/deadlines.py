@@ -42,7 +42,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class ComparisonDeadline:
     """The instant at which a comparison flips.
 
     `terms` add up to it, instants first. `passed` is true if it flips after the instant, not at it. `offset` is the
@@ -60,13 +60,13 @@ class Deadline:
         return second_after(self.at) if self.passed else second_at(self.at)
 
 
-def deadlines_of(node: ast.Node, seen: Mapping[int, Any]) -> tuple[Deadline, ...]:
+def deadlines_of(node: ast.Node, seen: Mapping[int, Any]) -> tuple[ComparisonDeadline, ...]:
     """Return the deadlines of all evaluated comparisons in a tree, in the order of the text."""
     found = (_deadline(inner, seen) for inner in ast.walk(node) if isinstance(inner, ast.Call))
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.offset))
 
 
-def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> Deadline | None:
+def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> ComparisonDeadline | None:
     if node.function not in _PASSES or not isinstance(seen.get(node.id), bool):
         return None
     terms = [*_terms(node.args[0], seen, 1), *_terms(node.args[1], seen, -1)]
@@ -79,7 +79,7 @@ def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> Deadline | None:
     solved.sort(key=lambda term: (not isinstance(term.value, datetime), -term.sign))
     at = _sum(solved)
     passed = _PASSES[node.function] is (rate == 1)
-    return None if at is None else Deadline(node.offset, at, tuple(solved), passed)
+    return None if at is None else ComparisonDeadline(node.offset, at, tuple(solved), passed)
 
 
 def _terms(node: ast.Node, seen: Mapping[int, Any], sign: int) -> Iterator[Term]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.cel import ast
 from muster.cel.closures import path
-from muster.cel.deadlines import Deadline, deadlines_of
+from muster.cel.deadlines import ComparisonDeadline, deadlines_of
 from muster.cel.folds import Failure
 from muster.cel.runtime.describe import shown
 from muster.dataclass import dataclass
@@ -46,7 +46,7 @@ class Trace:
 
     text: str
     parts: tuple[TracePart, ...]
-    deadlines: tuple[Deadline, ...] = ()
+    deadlines: tuple[ComparisonDeadline, ...] = ()
     values: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
     outcomes: frozenset[tuple[int, bool]] = field(default=frozenset(), repr=False, compare=False)
 

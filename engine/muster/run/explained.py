@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from muster.cel.deadlines import Deadline
+from muster.cel.deadlines import ComparisonDeadline
 from muster.cel.trace import Trace
 from muster.data.ids import ObjectId
 from muster.data.source import Place
@@ -59,7 +59,7 @@ class Explained:
     until: datetime | None
 
     @property
-    def deadlines(self) -> tuple[Deadline, ...]:
+    def deadlines(self) -> tuple[ComparisonDeadline, ...]:
         """The deadlines of its expressions, each once."""
         found = {deadline.at: deadline for asked in self.asked for deadline in asked.trace.deadlines}
         return tuple(found.values())

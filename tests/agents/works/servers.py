@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from muster.agents.kube.apiserver import ApiError, ApiServer, Login
 from muster.data.tree import Tree, dig, mapping_at
+from muster.net.deadline import Deadline
 
 KINDS = {
     "v1": (("configmaps", "ConfigMap", True), ("namespaces", "Namespace", False)),
@@ -34,8 +35,9 @@ class MemoryServer(ApiServer):
         return MemoryServer(self.state, user.rpartition(":")[2])
 
     def request(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json"
-    ) -> dict[str, Tree]:
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json",
+        deadline: Deadline | None = None,
+    ) -> dict[str, Tree]:  # fmt: skip
         asked = f"{method} {path}"
         if not (query or {}).get("limit") and method != "GET":
             self.state.asked.append(f"{self.user}: {asked}")

@@ -1,6 +1,8 @@
 """The agent that applies works: their life, outages, restarts and missing rights."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -22,7 +24,7 @@ from tests.agents.works.site import (
     view,
     work,
 )
-from tests.support.hub import Hub, needs_hub
+from tests.support.hub import Hub, needs_hub, running_hub
 from tests.support.hub import hub as hub
 from tests.support.patience import wait_until
 
@@ -139,6 +141,48 @@ def test_a_server_that_goes_away_changes_no_status(memory: Site) -> None:
             assert memory.agent.status() == before
     memory.does(view(work("web", config_map("a", v="2"), generation=2)))
     assert (memory.data("a"), memory.data("b")) == ({"v": "2"}, None)
+
+
+@needs_hub
+def test_a_server_that_starts_again_changes_no_status(tmp_path: Path) -> None:
+    """Asked all the time while it starts, it refuses: its roles are not there yet."""
+    with running_hub(tmp_path / "hub") as hub:
+        hub.make_namespaces(config_map("x", name) for name in (MEMORY, "shop"))
+        group = "rbac.authorization.k8s.io"
+        for name in (MEMORY, "shop"):
+            head = {"apiVersion": f"{group}/v1", "metadata": {"name": "agent", "namespace": name}}
+            rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]
+            hub.apply({**head, "kind": "Role", "rules": rules})
+            role = {"apiGroup": group, "kind": "Role", "name": "agent"}
+            who = [{"apiGroup": group, "kind": "User", "name": "muster"}]
+            hub.apply({**head, "kind": "RoleBinding", "subjects": who, "roleRef": role})
+        site = Site(from_kubeconfig(hub.kubeconfig, "muster"))
+        said = view(work("web", config_map("a", v="1"), config_map("b", v="1")))
+        wait_until(lambda: _works(lambda: site.does(said)), lambda: "the role does not hold")
+        before, refusals = site.agent.status(), set[str]()
+        hub.kill()
+        starting = Thread(target=hub.start)
+        starting.start()
+        while starting.is_alive():
+            try:
+                assert site.does(said, later=True) == []
+            except ApiError as error:
+                refusals.add(str(error))
+            assert site.agent.status() == before
+        starting.join()
+        wait_until(lambda: _works(lambda: site.does(said, later=True)), lambda: str(refusals))
+        assert site.agent.status() == before
+        assert refusals
+        assert all("is not ready" in one or "does not answer" in one for one in refusals)
+        site.server.close()
+
+
+def _works(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except ApiError:
+        return False
+    return True
 
 
 def test_a_missing_right_becomes_a_condition(memory: Site) -> None:

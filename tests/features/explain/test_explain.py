@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from muster.cel.deadlines import Deadline
+from muster.cel.deadlines import ComparisonDeadline
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, MULTI_CLUSTER_INGRESS, PLACEMENT
 from muster.data.times import format_time
@@ -95,7 +95,7 @@ def test_a_witness_changes_nothing() -> None:
 def test_deadlines_are_exact() -> None:
     """A second before a deadline that is stated its comparison gives one thing, and at it another."""
     run, witness = witnessed()
-    stated: dict[datetime, list[tuple[ObjectId, str, str, Deadline]]] = {}
+    stated: dict[datetime, list[tuple[ObjectId, str, str, ComparisonDeadline]]] = {}
     for id_ in run.fleet.decided:
         for one in explain(run, witness, id_).fields:
             for asked in one.asked:

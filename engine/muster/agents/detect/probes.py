@@ -8,28 +8,25 @@ The details of a result are committed to the repository, so they name programs w
 credentials and queries.
 """
 
-import contextlib
 import ipaddress
-import os
-import re
 import shlex
-import signal
-import socket
-import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from typing import IO, TYPE_CHECKING, Final, NamedTuple, Protocol
+from http.client import HTTPException
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import urllib3
 
 from muster.data.tree import Tree, read_json
 from muster.dataclass import dataclass
+from muster.net.commands import run_command
+from muster.net.deadline import Deadline
+from muster.net.http import exchange, new_pool, reason
+from muster.net.sockets import connect
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
 
-_MOST_OUTPUT: Final = 1 << 20
-_READ_SECONDS: Final = 1.0  # for what is left in a pipe
 _OK = range(200, 400)  # as the kubelet counts HTTP probes
 
 
@@ -39,6 +36,11 @@ class ProbeResult:
 
     healthy: bool | None
     detail: str
+
+
+def _late(limit_seconds: float, *, healthy: bool | None = False) -> ProbeResult:
+    """The result of a probe that took too long. Whoever notices says the same, so that reports do not alternate."""
+    return ProbeResult(healthy, f"no answer within {limit_seconds:g} seconds")
 
 
 class Probe(Protocol):
@@ -66,7 +68,7 @@ class BoundedProbe:
             self._thread = threading.Thread(target=self._run, daemon=True, name="muster-probe")
             self._thread.start()
         self._thread.join(self._limit_seconds)
-        return self._result or ProbeResult(self._late, f"no answer within {self._limit_seconds:g} seconds")
+        return self._result or _late(self._limit_seconds, healthy=self._late)
 
     def _run(self) -> None:
         try:
@@ -85,7 +87,7 @@ class CommandProbe:
     def run(self) -> ProbeResult:
         """Run the command; after the limit it is killed with all its children."""
         # The output is discarded: a command that never stops printing would fill the memory.
-        ended = _run(self.arguments, self.limit_seconds, subprocess.DEVNULL)
+        ended = _run(self.arguments, self.limit_seconds, reads=False)
         if ended.status is None:
             return ProbeResult(ended.healthy, ended.detail)
         return ProbeResult(healthy=ended.status == 0, detail=ended.detail)
@@ -105,7 +107,7 @@ class AnswerProbe:
 
     def run(self) -> ProbeResult:
         """Run the command; after the limit it is killed with all its children."""
-        ended = _run(self.arguments, self.limit_seconds, subprocess.PIPE)
+        ended = _run(self.arguments, self.limit_seconds, reads=True)
         if ended.status != 0:
             return ProbeResult(healthy=None, detail=ended.detail)
         name = self.arguments[0]
@@ -125,35 +127,16 @@ class _Ended(NamedTuple):
     output: bytes = b""
 
 
-def _run(arguments: Sequence[str], limit_seconds: float, stdout: int) -> _Ended:
+def _run(arguments: Sequence[str], limit_seconds: float, *, reads: bool) -> _Ended:
     """Run a command, without a shell, and read a bounded part of its output."""
     name = arguments[0]
     try:
-        process = subprocess.Popen(
-            arguments, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL
-        )
+        ended = run_command(arguments, limit_seconds, reads=reads)
     except (OSError, ValueError) as error:
         return _Ended(None, healthy=None, detail=f"{name}: cannot be run: {error}")
-    output = list[bytes]()
-    reader = threading.Thread(target=_read, args=(process.stdout, output), daemon=True)
-    reader.start()
-    try:
-        status = process.wait(limit_seconds)
-    except subprocess.TimeoutExpired:
+    if ended.status is None:
         return _Ended(None, healthy=False, detail=f"{name}: no end within {limit_seconds:g} seconds")
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        reader.join(_READ_SECONDS)
-    return _Ended(status, healthy=status == 0, detail=f"{name}: ended with status {status}", output=b"".join(output))
-
-
-def _read(stream: IO[bytes] | None, output: list[bytes]) -> None:
-    """Read the start of a stream, and close it: a command that prints more ends."""
-    if stream is not None:
-        with stream:
-            output.append(stream.read(_MOST_OUTPUT))
+    return _Ended(ended.status, ended.status == 0, f"{name}: ended with status {ended.status}", ended.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +148,14 @@ class HttpProbe:
 
     def run(self) -> ProbeResult:
         """Send one request on a new connection: a kept one would hide that no new connections can be made."""
-        with urllib3.PoolManager(timeout=urllib3.Timeout(total=self.limit_seconds), retries=False) as pool:
+        deadline = Deadline.after(self.limit_seconds)
+        with new_pool() as pool:
             try:
-                answer = pool.request("GET", self.url, preload_content=False, redirect=False)
-            except urllib3.exceptions.HTTPError as error:
-                return ProbeResult(healthy=False, detail=f"GET {_shown(self.url)}: {_plain(error)}")
+                answer = exchange(pool, deadline, "GET", self.url)
+            except (urllib3.exceptions.HTTPError, HTTPException, OSError) as error:
+                if (why := reason(error, deadline)) == deadline.missed:
+                    return _late(self.limit_seconds)
+                return ProbeResult(healthy=False, detail=f"GET {_shown(self.url)}: {why}")
             status = answer.status
             answer.close()
         return ProbeResult(healthy=status in _OK, detail=f"GET {_shown(self.url)}: status {status}")
@@ -187,7 +173,9 @@ class TcpProbe:
         """Connect, and close the connection."""
         name = f"TCP {self.host}:{self.port}"
         try:
-            socket.create_connection((self.host, self.port), self.limit_seconds).close()
+            connect((self.host, self.port), Deadline.after(self.limit_seconds)).close()
+        except TimeoutError:
+            return _late(self.limit_seconds)
         except OSError as error:
             return ProbeResult(healthy=False, detail=f"{name}: {error}")
         return ProbeResult(healthy=True, detail=f"{name}: connected")
@@ -207,13 +195,15 @@ class DnsProbe:
 
     def run(self) -> ProbeResult:
         """Ask once for an IPv4 address. ImportError if dnspython is not installed."""
-        from dns.exception import DNSException  # needs the extra `detect`
+        from dns.exception import DNSException, Timeout  # needs the extra `detect`
         from dns.resolver import NoResolverConfiguration
 
         try:
             answer = self._resolver().resolve(self.name, "A", lifetime=self.limit_seconds, search=self.server is None)
         except NoResolverConfiguration as error:
             return ProbeResult(healthy=None, detail=f"DNS {self.name}: {error}")
+        except Timeout:
+            return _late(self.limit_seconds)
         except (DNSException, OSError) as error:
             return ProbeResult(healthy=False, detail=f"DNS {self.name}: {_plain(error)}")
         return ProbeResult(healthy=True, detail=f"DNS {self.name}: {len(answer)} addresses")
@@ -230,7 +220,9 @@ class DnsProbe:
 
 
 def _shown(url: str) -> str:
-    return re.sub(r"//[^/]*@", "//", re.split(r"[?#]", url)[0])
+    scheme, _, rest = url.partition("?")[0].partition("#")[0].partition("//")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}//{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _plain(error: Exception) -> str:
@@ -273,7 +265,7 @@ def probe_target(sort: str, text: str, server: str = "") -> tuple[str, ...]:
         if not words:
             raise ValueError(f"{text!r} is empty")
         return words
-    if sort == "http" and not re.match(r"https?://[^/]", text, re.IGNORECASE):
+    if sort == "http" and not _is_url(text):
         raise ValueError(f"{text!r} is not a URL such as http://10.0.0.1:8080/healthz")
     if sort == "tcp":
         host, port = host_and_port(text)
@@ -282,6 +274,11 @@ def probe_target(sort: str, text: str, server: str = "") -> tuple[str, ...]:
         address, port = server_address(server)
         return text, address, str(port)
     return (text,)
+
+
+def _is_url(text: str) -> bool:
+    scheme, separator, rest = text.partition("://")
+    return bool(separator) and scheme.lower() in ("http", "https") and rest[:1] not in ("", "/")
 
 
 def probe_of(sort: str, target: Sequence[str], limit_seconds: float) -> Probe:

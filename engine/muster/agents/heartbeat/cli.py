@@ -40,8 +40,8 @@ from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
 from muster.fleet.agents import LONGEST_PROPOSED_SECONDS
 from muster.fleet.leases import LEASE_NAME
-from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote
+from muster.net.deadline import Deadline
 
 if TYPE_CHECKING:
     from muster.agents.identity.rotation import Rotation
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from muster.agents.works.agent import WorkAgent
 
 _LIMIT_SECONDS = 30.0
+_FACTS_SECONDS = 30.0  # for all facts of the cluster
 _FIRST_CHECK_SECONDS = 2.0  # the first heartbeat waits this long for the first check of the cluster
 
 
@@ -181,8 +182,8 @@ def _work_agent(heartbeat: Heartbeat, server: ApiServer, cluster: str, namespace
 def _facts_and_applied_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> ClusterFacts:
     try:
         problems = works.step()
-    except ApiError as error:
-        raise RepositoryError(f"works cannot be applied: {error}", "the heartbeat needs the API server") from error
+    except ApiError as error:  # the Lease is renewed whatever the API server does
+        problems = [f"works cannot be applied now: {error}"]
     for problem in problems:
         say(problem, err=True)
     return _facts_and_works(facts, works)
@@ -266,9 +267,9 @@ def _check(server: ApiServer, deployment: str | None, minimum: int) -> Availabil
 
 
 def _facts(server: ApiServer, cluster: str, add_on_namespaces: tuple[str, ...], given: Tree) -> ClusterFacts:
-    return ClusterFacts(
-        {**read_facts(server.get_json), **given}, read_objects(server.get_json, cluster, add_on_namespaces)
-    )
+    """Read the facts within one deadline: what cannot be read by then keeps its value."""
+    get_json = partial(server.get_json, deadline=Deadline.after(_FACTS_SECONDS))
+    return ClusterFacts({**read_facts(get_json), **given}, read_objects(get_json, cluster, add_on_namespaces))
 
 
 def _sleep(seconds: float) -> bool:

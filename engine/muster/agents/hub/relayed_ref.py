@@ -20,6 +20,8 @@ from muster.git.errors import Moved, RepositoryError
 from muster.git.objects import SHA1, commit_text
 from muster.git.relayrefs import COMMIT
 from muster.git.rootref import NO_CONTENTS, RefContents, Seal
+from muster.net.deadline import Deadline
+from muster.net.http import exchange, new_pool
 
 _MOST_BYTES: Final = 64 << 20
 
@@ -45,13 +47,11 @@ class Credentials:
             raise RepositoryError(f"{self.token_file} cannot be read: {error}", hint) from error
         return {"Authorization": f"Bearer {token}"}
 
-    def pool(self, limit_seconds: float) -> urllib3.PoolManager:
+    def pool(self) -> urllib3.PoolManager:
         """Return a connection pool."""
         file = str(self.certificate) if self.certificate is not None and self.certificate.is_file() else None
-        return urllib3.PoolManager(
-            timeout=urllib3.Timeout(total=limit_seconds), retries=False, cert_file=file, key_file=file,
-            ca_certs=None if self.authority is None else str(self.authority),
-        )  # fmt: skip
+        authority = None if self.authority is None else str(self.authority)
+        return new_pool(cert_file=file, key_file=file, ca_certs=authority)
 
     def __str__(self) -> str:
         given = (("token", self.token_file), ("certificate", self.certificate))
@@ -135,8 +135,8 @@ class RelayedRef:
         url = f"{self.url.rstrip('/')}{PREFIX}{self.cluster}{below}"
         data, headers = None if body is None else json.dumps(body).encode(), self.credentials.headers()
         try:
-            with self.credentials.pool(self.limit_seconds) as pool:
-                answer = pool.request(method, url, body=data, headers=headers, preload_content=False, redirect=False)
+            with self.credentials.pool() as pool:
+                answer = exchange(pool, Deadline.after(self.limit_seconds), method, url, body=data, headers=headers)
                 body = answer.read(_MOST_BYTES)
             content = read_json(body) if answer.status in (HTTPStatus.OK, HTTPStatus.CONFLICT) else _reason(body)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:

@@ -15,9 +15,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 from http import HTTPStatus
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -25,8 +27,11 @@ import urllib3
 from urllib3.connection import HTTPConnection
 
 from muster.agents.kube.plugin import AccessError, Credential, LoginPlugin
+from muster.agents.kube.readiness import DOUBTFUL, Readiness
 from muster.data.tree import Tree, dig, mappings_at, read_json
 from muster.dataclass import dataclass
+from muster.net.deadline import Deadline
+from muster.net.http import bounded, exchange, new_pool
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _QUOTED: Final = 200  # characters of an answer that a message repeats
@@ -108,7 +113,8 @@ class ApiServer:
     """An API server. Methods that return objects raise ApiError. Thread-safe.
 
     `authority` signed its certificate (empty: one that the system trusts); `server_name` is the name in it, if that is
-    not the URL's. `proxy` None: as the environment says.
+    not the URL's. `proxy` None: as the environment says. `limit_seconds` is for one exchange, `list_seconds` for all
+    pages of a collection. A refusal by a server that is not ready counts as no answer.
     """
 
     url: str
@@ -118,9 +124,14 @@ class ApiServer:
     server_name: str = ""
     proxy: str | None = None
     limit_seconds: float = 10.0
+    list_seconds: float = 60.0
     _material: _Material | None = None
     _pool: urllib3.PoolManager | None = None
     _lock: Lock = field(default_factory=Lock)
+    _readiness: Readiness | None = None
+
+    def __post_init__(self) -> None:
+        self._readiness = self._readiness or Readiness(self._status)
 
     def acting_as(self, user: str) -> "ApiServer":
         """Return the same server, asked as another user. The credential must have the right to impersonate it."""
@@ -136,24 +147,28 @@ class ApiServer:
         return code, " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
 
     def request(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json"
-    ) -> dict[str, Tree]:
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json",
+        deadline: Deadline | None = None,
+    ) -> dict[str, Tree]:  # fmt: skip
         """Return the object that the server answers; empty if it answers nothing."""
         query = {name: value for name, value in (query or {}).items() if value}
-        code, data = self._answer(method, f"{path}?{urlencode(query)}" if query else path, body, form)
+        code, data = self._answer(method, f"{path}?{urlencode(query)}" if query else path, body, form, deadline)
         try:
             found = read_json(data) if data else {}
         except ValueError:
             found = None
         if code >= HTTPStatus.MULTIPLE_CHOICES:
+            self._require_ready(code)
             raise ApiError(code, str(dig(found, "message") or f"{method} {path}: status {code}"))
         if not isinstance(found, dict):
             raise ApiError(0, f"{method} {path}: the answer is not an object")
+        if method == "GET" and not self.login.impersonation and self._readiness is not None:
+            self._readiness.answered(path)
         return found
 
-    def get_json(self, path: str) -> dict[str, Tree]:
+    def get_json(self, path: str, deadline: Deadline | None = None) -> dict[str, Tree]:
         """Return the object at a path."""
-        return self.request("GET", path)
+        return self.request("GET", path, deadline=deadline)
 
     def list(self, path: str, **query: str) -> Iterator[dict[str, Tree]]:
         """Yield the objects of a collection, which are asked for in pages."""
@@ -161,14 +176,22 @@ class ApiServer:
             yield from mappings_at(page, "items")
 
     def pages(self, path: str, **query: str) -> Iterator[dict[str, Tree]]:
-        """Yield the pages of a collection, all of one `metadata.resourceVersion`."""
-        after = ""
+        """Yield the pages of a collection, all of one `metadata.resourceVersion`.
+
+        The server has `list_seconds` for all of them; what the caller does with a page takes none of these.
+        """
+        after, deadline = "", Deadline.after(self.list_seconds)
         while True:
-            page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query})
+            one = min(deadline, Deadline.after(self.limit_seconds), key=lambda limit: limit.at)
+            page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query}, deadline=one)
+            given = monotonic()
             yield page
-            after = str(dig(page, "metadata", "continue") or "")
+            deadline = deadline.later(monotonic() - given)
+            before, after = after, str(dig(page, "metadata", "continue") or "")
             if not after:
                 return
+            if after == before:
+                raise ApiError(0, f"GET {path}: the API server gives the same page again and again")
 
     def watch(self, path: str, seconds: float, **query: str) -> Iterator[dict[str, Tree]]:
         """Yield the events of a watch (`type`, `object`) until the server ends it, at the latest after `seconds`.
@@ -176,9 +199,10 @@ class ApiServer:
         ApiError also if the connection breaks; the status in an event of type ERROR is for the caller.
         """
         asked = urlencode({"watch": "true", "timeoutSeconds": str(int(seconds)), **query})
-        timeout = urllib3.Timeout(connect=self.limit_seconds, read=seconds + self.limit_seconds)
-        with self._opened("GET", f"{path}?{asked}", timeout=timeout) as answer:
+        deadline = Deadline.after(seconds + self.limit_seconds)
+        with self._opened("GET", f"{path}?{asked}", deadline=deadline) as answer:
             if answer.status != HTTPStatus.OK:
+                self._require_ready(answer.status)
                 raise ApiError(answer.status, f"GET {path}: status {answer.status}")
             for line in _lines(answer):
                 try:
@@ -208,29 +232,54 @@ class ApiServer:
                 self._pool.clear()
             self._pool = self._material = None
 
-    def _answer(self, method: str, path: str, body: Tree = None, form: str = "json") -> tuple[int, bytes]:
-        with self._opened(method, path, body, form) as answer:
+    def _require_ready(self, status: int) -> None:
+        """Raise ApiError if a refusal with this status is that of a server that is not ready."""
+        if status in DOUBTFUL and self._readiness is not None and not self._readiness.is_ready(status):
+            raise ApiError(0, f"the API server {self.url} is not ready")
+
+    def _answer(
+        self, method: str, path: str, body: Tree = None, form: str = "json", deadline: Deadline | None = None
+    ) -> tuple[int, bytes]:  # fmt: skip
+        deadline = deadline or Deadline.after(self.limit_seconds)
+        with self._opened(method, path, body, form, deadline=deadline) as answer:
             return answer.status, answer.read(_MOST_BYTES)
+
+    def _status(self, path: str, *, anonymous: bool) -> int:
+        """The status of a GET; 0 for no answer. A refused credential is not replaced."""
+        deadline = Deadline.after(self.limit_seconds)
+        try:
+            with self._opened("GET", path, deadline=deadline, anonymous=anonymous, renews=False) as answer:
+                return answer.status
+        except ApiError:
+            return 0
 
     @contextmanager
     def _opened(
-        self, method: str, path: str, body: Tree = None, form: str = "json", timeout: urllib3.Timeout | None = None
+        self,
+        method: str,
+        path: str,
+        body: Tree = None,
+        form: str = "json",
+        *,
+        deadline: Deadline,
+        anonymous: bool = False,
+        renews: bool = True,
     ) -> Iterator[urllib3.BaseHTTPResponse]:
         """The answer to a request. A new credential is asked for once if the server refuses the plugin's."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": "application/json", **({"Content-Type": f"application/{form}"} if data else {})}
-        timeout = timeout or urllib3.Timeout(total=self.limit_seconds)
         try:
             for last in (False, True):
+                began = monotonic()
                 credential = self.login.credential()
+                deadline = deadline.later(monotonic() - began)  # a login plugin has a time limit of its own
                 asked = urllib3.HTTPHeaderDict(headers)
-                for name, value in self.login.headers(credential):
+                for name, value in () if anonymous else self.login.headers(credential):
                     asked.add(name, value)
-                answer = self._connected(credential).request(
-                    method, self.url.rstrip("/") + path, body=data, headers=asked, timeout=timeout,
-                    preload_content=False, redirect=False, retries=False,
-                )  # fmt: skip
-                if last or answer.status != HTTPStatus.UNAUTHORIZED or self.login.plugin is None:
+                pool, url = self._connected(credential), self.url.rstrip("/") + path
+                answer = exchange(pool, deadline, method, url, body=data, headers=asked)
+                is_refused = answer.status == HTTPStatus.UNAUTHORIZED
+                if last or not (is_refused and renews) or self.login.plugin is None:
                     break
                 answer.close()
                 self.login.plugin.forget(credential)
@@ -240,8 +289,9 @@ class ApiServer:
                 answer.close()  # a connection whose answer was read to its end is kept nevertheless
         except AccessError as error:
             raise ApiError(0, str(error)) from error
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ApiError(0, f"the API server {self.url} does not answer: {type(error).__name__}") from error
+        except (urllib3.exceptions.HTTPError, HTTPException, OSError) as error:
+            why = deadline.missed if deadline.expired else type(error).__name__
+            raise ApiError(0, f"the API server {self.url} does not answer: {why}") from error
 
     def _connected(self, credential: Credential) -> urllib3.PoolManager:
         """The pool of connections; a new one if a certificate or the authority changed."""
@@ -261,14 +311,14 @@ class ApiServer:
                 options["server_hostname"] = self.server_name
         proxy = environment_proxy(self.url) if self.proxy is None else self.proxy
         if not proxy:
-            return urllib3.PoolManager(**options)
+            return new_pool(**options)
         if proxy.startswith("socks"):
             if find_spec("socks") is None:
                 raise AccessError(f"the proxy {proxy} needs the package PySocks")
             from urllib3.contrib.socks import SOCKSProxyManager  # needs PySocks
 
             return SOCKSProxyManager(proxy, **options)
-        return urllib3.ProxyManager(proxy, **options)
+        return bounded(urllib3.ProxyManager(proxy, **options))
 
 
 def read_content(content: Content) -> bytes:

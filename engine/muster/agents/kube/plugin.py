@@ -6,7 +6,6 @@ expires, or until the server refuses it; one without an expiry is kept until the
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import datetime
@@ -18,6 +17,7 @@ from muster.data.times import try_time
 from muster.data.tree import Tree, mapping_at, mappings_at, read_json
 from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
+from muster.net.commands import run_command
 
 _GROUP: Final = "client.authentication.k8s.io"
 _VERSIONS: Final = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
@@ -53,11 +53,15 @@ class LoginPlugin:
 
     def credential(self) -> Credential:
         """Return the kept credential, or a new one if that has expired. AccessError if the plugin fails."""
-        with self._lock:
+        if not self._lock.acquire(timeout=_LIMIT_SECONDS):
+            raise AccessError(f"the login plugin {Path(self.command[0]).name} is still running")
+        try:
             if self._known is None or (self._known.expires is not None and self._known.expires <= self.clock()):
                 self._known = None
                 self._known = self._run()
             return self._known
+        finally:
+            self._lock.release()
 
     def forget(self, refused: Credential) -> None:
         """Forget a credential that the server refuses, unless another thread has replaced it already."""
@@ -68,20 +72,19 @@ class LoginPlugin:
     def _run(self) -> Credential:
         name = Path(self.command[0]).name
         try:
-            done = subprocess.run(
-                self.command, env={**os.environ, **self.environ}, stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=_LIMIT_SECONDS, check=False,
-            )  # fmt: skip
+            done = run_command(self.command, _LIMIT_SECONDS, environ={**os.environ, **self.environ})
         except FileNotFoundError as error:
             hint = f": {' '.join(self.install_hint.split())}" if self.install_hint else ""
             raise AccessError(f"the login plugin {name} is not installed{hint}") from error
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError) as error:
             raise AccessError(f"the login plugin {name} cannot run: {type(error).__name__}") from error
-        if done.returncode != 0:
-            said = " ".join(done.stderr.decode("utf-8", "replace").split())[-_QUOTED:]
-            raise AccessError(f"the login plugin {name} failed with status {done.returncode}: {said}")
+        if done.status is None:
+            raise AccessError(f"the login plugin {name} did not end within {_LIMIT_SECONDS:g} seconds")
+        if done.status != 0:
+            said = " ".join(done.errors.decode("utf-8", "replace").split())[-_QUOTED:]
+            raise AccessError(f"the login plugin {name} failed with status {done.status}: {said}")
         try:
-            return _credential(read_json(done.stdout), self.api_version)
+            return _credential(read_json(done.output), self.api_version)
         except ValueError as error:
             raise AccessError(f"the answer of the login plugin {name} cannot be used: {error}") from error
 

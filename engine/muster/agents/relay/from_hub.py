@@ -19,6 +19,7 @@ from muster.git.push import fetch_ref, scratch_repository
 #: Instead of a kubeconfig: the hub in whose cluster the relay runs.
 IN_CLUSTER: Final = "in-cluster"
 _LIMIT_SECONDS: Final = 60.0  # of one request: a page of works may have tens of megabytes
+_LIST_SECONDS: Final = 600.0  # of a collection: there may be a thousand such pages
 
 
 def hub_server(given: str, context: str | None) -> ApiServer:
@@ -26,7 +27,7 @@ def hub_server(given: str, context: str | None) -> ApiServer:
     server = from_inside() if given == IN_CLUSTER else from_kubeconfig(Path(given), context)
     if server is None:
         raise AccessError(f"{IN_CLUSTER}: this runs outside of a cluster")
-    server.limit_seconds = _LIMIT_SECONDS
+    server.limit_seconds, server.list_seconds = _LIMIT_SECONDS, _LIST_SECONDS
     return server
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 
-from muster.cel.deadlines import Deadline
+from muster.cel.deadlines import ComparisonDeadline
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
 from muster.data.printable import printable
@@ -96,7 +96,7 @@ def _rules(one: Explained) -> Iterator[str]:
                 yield _row("", f"  {printable(line)}")
 
 
-def _deadline(deadline: Deadline, now: datetime) -> str:
+def _deadline(deadline: ComparisonDeadline, now: datetime) -> str:
     first, *rest = deadline.terms
     terms = "".join(f" {'+' if term.sign > 0 else '-'} {printable(term.shown)}" for term in rest)
     equal = ", past" if deadline.passed else " ="

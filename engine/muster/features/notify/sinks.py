@@ -5,13 +5,11 @@ import os
 import smtplib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
-from socket import SHUT_RDWR
-from threading import Event, Timer
-from typing import TypeVar
+from socket import socket
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cloudevents.core.bindings.http import HTTPMessage
@@ -21,11 +19,39 @@ from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
 from muster.features.pulses.http import HttpSink
 from muster.features.pulses.sinks import DeliveryError, Sink, SinkSettings, address, credentials, secret, within
+from muster.net.deadline import Deadline
+from muster.net.sockets import connect, with_deadlines
 
 _PORTS = {"smtp": 25, "smtps": 465}
 _MAX_SUBJECT = 150
 #: SMTP replies from this code on are permanent: trying again does not help.
 _PERMANENT = 500
+#: No mail server says more than this.
+_MOST_BYTES = 1 << 20
+
+
+class _Smtp(smtplib.SMTP):
+    """A mail client whose connection has a deadline, from the first address on."""
+
+    def __init__(self, deadline: Deadline, context: ssl.SSLContext) -> None:
+        super().__init__()
+        self._deadline, self._context = deadline, context
+
+    def connect(self, host: str = "localhost", port: int = 0, source_address: Any = None) -> tuple[int, bytes]:
+        """See `smtplib.SMTP`."""
+        self._host = host  # which the certificate must name
+        return super().connect(host, port, source_address)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket:  # noqa: ARG002
+        """Called by `connect`."""
+        return connect((host, port), self._deadline, most_bytes=_MOST_BYTES)
+
+
+class _SecureSmtp(_Smtp):
+    """The same with TLS from the first byte on."""
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket:
+        return self._context.wrap_socket(super()._get_socket(host, port, timeout), server_hostname=host)
 
 
 class MailSink:
@@ -43,20 +69,10 @@ class MailSink:
 
     def send(self, event: Tree) -> None:
         """Send the message; the server has confirmed it when this returns."""
-        late = Event()
+        deadline = Deadline.after(self._seconds)
         server: smtplib.SMTP | None = None
-
-        def hang_up() -> None:
-            """End an exchange that takes too long: a socket's time-out starts again with every byte."""
-            late.set()
-            with suppress(OSError, AttributeError):
-                server.sock.shutdown(SHUT_RDWR)  # type: ignore[union-attr]
-
-        watch = Timer(self._seconds, hang_up)
-        watch.daemon = True
-        watch.start()
         try:
-            server = self._connected()
+            server = self._connected(deadline)
             server.send_message(self._mail(event), self._sender, list(self._to))
         except smtplib.SMTPResponseException as error:
             again = error.smtp_code < _PERMANENT
@@ -66,33 +82,37 @@ class MailSink:
         except ValueError as error:  # a line break in a header, a malformed address
             raise DeliveryError(f"{self._host}: the mail cannot be written: {error}", again=False) from error
         except (smtplib.SMTPException, OSError) as error:
-            reason = f"no answer within {self._seconds:g} seconds" if late.is_set() else str(error)
-            raise DeliveryError(f"{self._host}: {reason or type(error).__name__}", unreachable=True) from error
+            reason = deadline.missed if deadline.expired else str(error) or type(error).__name__
+            raise DeliveryError(f"{self._host}: {reason}", unreachable=True, late=deadline.expired) from error
         finally:
-            watch.cancel()
             if server is not None:
                 server.close()
 
     def close(self) -> None:
         """Nothing to close: each message has its own connection."""
 
-    def _connected(self) -> smtplib.SMTP:
-        context = ssl.create_default_context()
-        if self._scheme == "smtps":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._seconds, context=context)
-        else:
-            server = smtplib.SMTP(self._host, self._port, timeout=self._seconds)
+    def _connected(self, deadline: Deadline) -> smtplib.SMTP:
+        context = with_deadlines(ssl.create_default_context())
+        server = (_SecureSmtp if self._scheme == "smtps" else _Smtp)(deadline, context)
+        try:
+            self._greet(server, context)
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def _greet(self, server: smtplib.SMTP, context: ssl.SSLContext) -> None:
+        server.connect(self._host, self._port)
+        if self._scheme == "smtp":
             server.ehlo_or_helo_if_needed()
             if server.has_extn("starttls"):
                 server.starttls(context=context)
             elif self._login:
-                server.close()
                 text = f"{self._host}: offers no TLS, and a password is sent only over TLS"
                 raise DeliveryError(text, again=False, unreachable=True)
         if self._login:
             user, _, password = self._login.partition(":")
             server.login(user, password)
-        return server
 
     def _mail(self, event: Tree) -> EmailMessage:
         """The message. ValueError for a value that does not fit a header."""

@@ -16,8 +16,10 @@ from muster.data.tree import Tree, dig, read_json
 from muster.dataclass import dataclass
 from muster.features.plan.comment import MARKER, MAX_BYTES, is_comment, says_nothing
 from muster.git.errors import RepositoryError
+from muster.net.deadline import Deadline
+from muster.net.http import exchange, new_pool
 
-_LIMIT_SECONDS: Final = 30.0
+_LIMIT_SECONDS: Final = 60.0  # for all requests
 _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 100
 _MAX_PAGES: Final = 100
@@ -126,10 +128,11 @@ def comment_on(forge: CommentApi, text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A forge's API: its URL, and headers with the token."""
+    """A forge's API: its URL, headers with the token, and when all requests must be answered."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
+    deadline: Deadline = field(default_factory=lambda: Deadline.after(_LIMIT_SECONDS))
 
     def pages(self, path: str, **query: str) -> Iterator[Tree]:
         """Yield the objects of a list, page after page."""
@@ -145,10 +148,11 @@ class Api:
         """Return the answer. RepositoryError if there is none, or its status is an error."""
         data = None if body is None else json.dumps(body).encode()
         headers = {**self.headers, "Content-Type": "application/json", "User-Agent": "muster"}
-        with urllib3.PoolManager(timeout=urllib3.Timeout(total=_LIMIT_SECONDS), retries=False) as pool:
+        with new_pool() as pool:
             try:
-                answer = pool.request(method, f"{self.url.rstrip('/')}{path}", body=data, headers=headers,
-                                      preload_content=False, redirect=False)  # fmt: skip
+                answer = exchange(
+                    pool, self.deadline, method, f"{self.url.rstrip('/')}{path}", body=data, headers=headers
+                )
                 content = answer.read(_MAX_ANSWER_BYTES)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 raise RepositoryError(f"{self.url} does not answer ({type(error).__name__})", "try again") from error

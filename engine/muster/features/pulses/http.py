@@ -5,21 +5,19 @@ method and the body, and only on the same origin (scheme, host and port), which 
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
+from http import HTTPStatus
 from http.client import HTTPException
-from socket import SHUT_RDWR
-from threading import Event, Timer
 from urllib.parse import urljoin, urlsplit
-from weakref import WeakSet
 
 import urllib3
 from cloudevents.core.bindings import http as binding
 from cloudevents.core.formats.json import JSONFormat
-from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import DeliveryError, address, cloud_event
+from muster.net.deadline import Deadline
+from muster.net.http import exchange, new_pool, reason
 
 _MAX_REDIRECTS = 5
 _KEEPING_THE_METHOD = frozenset({307, 308})
@@ -35,15 +33,14 @@ class HttpSink:
         self._binary = mode == "binary"
         self._authorization = authorization
         self._seconds = timeout.total_seconds()
-        self._opened: WeakSet[HTTPConnection] = WeakSet()
-        self._pool = self._new_pool()
+        self._pool = new_pool(cert_reqs="CERT_REQUIRED")
 
     def send(self, event: Tree) -> None:
         """Post the event; a status of 2xx confirms it."""
-        message = self._message(event)
+        message, deadline = self._message(event), Deadline.after(self._seconds)
         url = self._url
         for _ in range(_MAX_REDIRECTS + 1):
-            status, headers = self._post(url, message)
+            status, headers = self._post(url, message, deadline)
             if status not in _KEEPING_THE_METHOD:
                 _check(url, status, headers)
                 return
@@ -57,64 +54,19 @@ class HttpSink:
     def _message(self, event: Tree) -> binding.HTTPMessage:
         return (binding.to_binary if self._binary else binding.to_structured)(cloud_event(event), JSONFormat())
 
-    def _post(self, url: str, message: binding.HTTPMessage) -> tuple[int, Mapping[str, str]]:
+    def _post(self, url: str, message: binding.HTTPMessage, deadline: Deadline) -> tuple[int, Mapping[str, str]]:
         headers = dict(message.headers)
         if self._authorization:
             headers["Authorization"] = self._authorization
-        late = Event()
-        watch = Timer(self._seconds, self._hang_up, (late,))
-        watch.daemon = True
-        watch.start()
         try:
-            response = self._pool.request(
-                "POST", url, body=message.body, headers=headers, redirect=False, preload_content=False
-            )
+            answer = exchange(self._pool, deadline, "POST", url, body=message.body, headers=headers)
             # The body of the answer is not read: it could be endless.
-            if response.headers.get("Content-Length") == "0" or response.status == 204:
-                response.drain_conn()
-            response.close()
+            if answer.headers.get("Content-Length") == "0" or answer.status == HTTPStatus.NO_CONTENT:
+                answer.drain_conn()
+            answer.close()
         except (urllib3.exceptions.HTTPError, HTTPException, ValueError, OSError) as error:
-            reason = self._too_late if late.is_set() else _cause(error)
-            raise DeliveryError(f"{url}: {reason}", unreachable=True) from error
-        finally:
-            watch.cancel()
-        if late.is_set():  # closing the connection ends headers, too: the answer may be incomplete
-            raise DeliveryError(f"{url}: {self._too_late}", unreachable=True)
-        return response.status, response.headers
-
-    @property
-    def _too_late(self) -> str:
-        return f"no answer within {self._seconds:g} seconds"
-
-    def _hang_up(self, late: Event) -> None:
-        """End an exchange that takes too long: a socket's time-out starts again with every byte."""
-        late.set()
-        for connection in list(self._opened):
-            with suppress(OSError, AttributeError):  # it may just have ended
-                connection.sock.shutdown(SHUT_RDWR)
-
-    def _new_pool(self) -> urllib3.PoolManager:
-        """A pool that registers connections before they are opened: even a TLS handshake can take for ever."""
-        opened = self._opened
-
-        class Plain(HTTPConnection):
-            def connect(self) -> None:
-                opened.add(self)
-                super().connect()
-
-        class Secure(Plain, HTTPSConnection):
-            pass
-
-        class PlainPool(urllib3.HTTPConnectionPool):
-            ConnectionCls = Plain
-
-        class SecurePool(urllib3.HTTPSConnectionPool):
-            ConnectionCls = Secure
-
-        limit = urllib3.Timeout(total=self._seconds)
-        pool = urllib3.PoolManager(timeout=limit, retries=False, cert_reqs="CERT_REQUIRED")
-        pool.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
-        return pool
+            raise DeliveryError(f"{url}: {reason(error, deadline)}", unreachable=True, late=deadline.expired) from error
+        return answer.status, answer.headers
 
 
 def _check(url: str, status: int, headers: Mapping[str, str]) -> None:
@@ -151,9 +103,3 @@ def origin(url: str) -> tuple[str, str | None, int | None]:
     """Return scheme, host and port of a URL. ValueError for a malformed port."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-
-
-def _cause(error: Exception) -> str:
-    """The last of urllib3's nested causes, which is the specific one."""
-    text = str(error)
-    return text.rpartition(": ")[2] or type(error).__name__

@@ -25,14 +25,15 @@ _NEVER: Final = {"again": False, "unreachable": True}
 
 class DeliveryError(Exception):
     """An event was not delivered. `again`: a retry may help; `after_seconds`: but not before; `unreachable`: other
-    events would fail, too."""
+    events would fail, too. `late`: the receiver has used up its time, so this run does not try again."""
 
     def __init__(
-        self, message: str, *, again: bool = True, after_seconds: float = 0.0, unreachable: bool = False
-    ) -> None:
+        self, message: str, *, again: bool = True, after_seconds: float = 0.0, unreachable: bool = False,
+        late: bool = False,
+    ) -> None:  # fmt: skip
         self.message = without_secrets(message)
         super().__init__(self.message)
-        self.again = again
+        self.again = again and not late
         self.after_seconds = after_seconds
         self.unreachable = unreachable
 
