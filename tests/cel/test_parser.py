@@ -90,3 +90,28 @@ def test_refusal(text: str, line: int, column: int, message: str) -> None:
         parse(text)
     (issue,) = caught.value.issues
     assert (issue.line, issue.column, issue.message) == (line, column, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("a > 5m", "5m"),
+        ("a > 90 s", "90s"),
+        ("a >= 1h30m", "1h30m"),
+        ("a > 5 min", "5m"),
+        ("a > 10 minutes && b", "10m"),
+        ("f(7d)", "168h"),
+        ("a > 500ms", "500ms"),
+    ],
+)
+def test_a_length_of_time_is_written_as_a_duration(text: str, duration: str) -> None:
+    with pytest.raises(cel.SyntaxIssue) as caught:
+        parse(text)
+    assert caught.value.issues[0].hint == f"write the length of time as duration('{duration}')"
+
+
+@pytest.mark.parametrize("text", ["a > 5x", "a m", f"a > {'9' * 10}m", "a > 5m0x"])
+def test_other_words_after_a_number_are_no_length_of_time(text: str) -> None:
+    with pytest.raises(cel.SyntaxIssue) as caught:
+        parse(text)
+    assert "duration" not in caught.value.issues[0].hint

@@ -73,7 +73,8 @@ def _tree(text: str) -> Tree:
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos
         what = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
-        hint = _OTHER_LANGUAGES.get(error.token.value) or _expectation(error.expected)
+        word = str(error.token.value)
+        hint = _OTHER_LANGUAGES.get(word) or _length_of_time(text[:offset], word) or _expectation(error.expected)
         raise SyntaxIssue((issue_at(text, offset, what, hint),)) from None
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
@@ -90,6 +91,32 @@ _OTHER_LANGUAGES = {
     "or": "write || for or", "is": "compare with ==", ";": "an expression is one value: no ';'",
 }  # fmt: skip
 _CLOSERS = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COLON": "':'", "COMMA": "','", "IDENT": "a name"}
+
+
+#: Units of time after a number, and the unit of a duration that means the same. A day has 24 hours.
+_UNITS = {
+    **{unit: (1, unit) for unit in ("ns", "us", "ms", "s", "m", "h")},
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), (1, "s")),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), (1, "m")),
+    **dict.fromkeys(("hour", "hours"), (1, "h")),
+    **dict.fromkeys(("d", "day", "days"), (24, "h")),
+}
+
+
+def _length_of_time(before: str, word: str) -> str:
+    """Return a hint for a number with a unit, such as `5m`; empty for anything else."""
+    stem = before.rstrip()
+    digits = stem[len(stem.rstrip("0123456789")) :]
+    if not digits or len(digits) > _MOST_DIGITS:
+        return ""
+    if word in _UNITS:
+        factor, unit = _UNITS[word]
+        return f"write the length of time as duration('{int(digits) * factor}{unit}')"
+    is_compound = word[0] in "smh" and word[-1] in "smh" and word.strip("0123456789smh") == ""
+    return f"write the length of time as duration('{digits}{word}')" if is_compound else ""
+
+
+_MOST_DIGITS = 9
 
 
 def _expectation(expected: set[str]) -> str:

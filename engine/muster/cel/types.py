@@ -35,10 +35,12 @@ class Scalar(Type):
 
 @dataclass(frozen=True, slots=True)
 class StringType(Type):
-    """A string; `max_length` counts code points, `values` are the only texts that the schema allows."""
+    """A string; `max_length` counts code points, `values` are the only texts that the schema allows, `text` is the
+    present value, where it is known and may be another one later."""
 
     max_length: int | None = None
     values: tuple[str, ...] | None = None
+    text: str | None = None
 
     def __str__(self) -> str:
         return "string"
@@ -259,10 +261,10 @@ def may_have_times(type_: Type) -> bool:
 def canonical(type_: Type) -> Json:
     """Return the type as JSON: everything that the checker, the code generator and the cost model use."""
     match type_:
-        case StringType(max_length=None, values=None):
+        case StringType(max_length=None, values=None, text=None):
             return "string"
         case StringType():
-            return ["string", type_.max_length, None if type_.values is None else list(type_.values)]
+            return ["string", type_.max_length, None if type_.values is None else list(type_.values), type_.text]
         case ListType():
             return ["list", canonical(type_.element), type_.max_items]
         case MapType():

@@ -5,7 +5,7 @@ makes one issue, and the rest of the expression is still checked.
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from muster.cel import ast
@@ -222,8 +222,9 @@ class Inference:
     def _call(self, node: ast.Call) -> Type:
         if (full := self._namespaced(node)) is not None:
             self.names[node.id] = full
-            self._literals(full, node.args)
-            return self._apply(node, full, self.infer_all(node.args), member=False)
+            types = self.infer_all(node.args)
+            self._literals(full, node.args, types)
+            return self._apply(node, full, types, member=False)
         if (namespace := self._namespace(node.target)) is not None:
             return self.report(node, messages.undeclared_function(f"{namespace}.{node.function}", self.env.functions))
         operands = ast.children(node)
@@ -235,7 +236,7 @@ class Inference:
             name = node.function if node.function in self.env.functions else None
         if name is None:
             return self.report(node, messages.undeclared_function(node.function, self.env.functions))
-        self._literals(name, operands)
+        self._literals(name, operands, types)
         if len(operands) > 1 and isinstance(operands[1], ast.Literal):
             self._known_key(node, operands[0], operands[1].value)
         if name == "@in" and isinstance(operands[0], ast.Literal):
@@ -246,9 +247,9 @@ class Inference:
             return self._logic(node, name, types)
         return self._apply(node, name, types, member=node.target is not None)
 
-    def _literals(self, function: str, operands: tuple[Node, ...]) -> None:
+    def _literals(self, function: str, operands: tuple[Node, ...], types: Sequence[Type]) -> None:
         """Report a literal that always makes the call fail."""
-        if (failing := literals.failing_literal(function, operands)) is not None:
+        if (failing := literals.failing_literal(function, operands, types)) is not None:
             self.report(*failing)
 
     def _namespaced(self, node: ast.Call) -> str | None:

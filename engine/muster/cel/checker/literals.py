@@ -1,9 +1,11 @@
 """Literals: their types, and those that can only be mistakes.
 
 Mistakes are an argument that makes its call fail, such as `duration('5 minutes')`, a key that a map has twice, and a
-text that is compared with an enum that does not have it. Arguments are tried with the function itself.
+text that is compared with an enum that does not have it. Arguments are tried with the function itself. A parameter of a
+policy, whose text is known, counts as a literal argument.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from muster.cel import ast
@@ -64,14 +66,18 @@ def literal_type(value: ast.LiteralValue) -> Type:
             return BYTES
 
 
-def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
+def failing_literal(
+    function: str, operands: Sequence[ast.Node], types: Sequence[Type]
+) -> tuple[ast.Node, IssueMessage] | None:
     """Return a literal operand that always makes the call fail, and the message; None if there is none."""
+    texts = [_known_text(node, type_) for node, type_ in zip(operands, types, strict=True)]
     if function == "inWindow":
-        return _failing_window(operands[1:])
+        return _failing_window(operands[1:], texts[1:])
+    arguments: list[str | None]
     if function in _READERS and len(operands) == 1:
-        culprit, arguments = operands[0], [_text(operands[0])]
+        culprit, arguments = operands[0], [texts[0]]
     elif function in _PATTERNS and len(operands) > 1:
-        function, culprit, arguments = "matches", operands[1], ["", _text(operands[1])]
+        function, culprit, arguments = "matches", operands[1], ["", texts[1]]
     else:
         return None
     if None in arguments:
@@ -80,10 +86,9 @@ def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.
     return None if reason is None else (culprit, messages.always_fails(reason))
 
 
-def _failing_window(operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
+def _failing_window(operands: Sequence[ast.Node], texts: Sequence[str | None]) -> tuple[ast.Node, IssueMessage] | None:
     """Return a literal with windows, or their time zone, that has a mistake."""
-    for node, read in zip(operands, (windows.parse, windows.zone), strict=False):
-        text = _text(node)
+    for node, text, read in zip(operands, texts, (windows.parse, windows.zone), strict=False):
         try:
             if text is not None:
                 read(text)
@@ -102,6 +107,10 @@ def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:
             return entry.key, messages.repeated_key(key)
         seen |= {key} if key is not None else set()
     return None
+
+
+def _known_text(node: ast.Node, type_: Type) -> str | None:
+    return type_.text if isinstance(type_, StringType) and type_.text is not None else _text(node)
 
 
 def _text(node: ast.Node) -> str | None:

@@ -10,6 +10,7 @@ from muster.cel.types import DYN, STRING, MapType, ObjectType, StringType, Type,
 from muster.data.kinds import Kind
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
+from muster.rules.policies.parameters import parameters_type
 from muster.rules.policies.types import condition_type
 from muster.rules.policies.variables import CONDITION_MAPS, VARIABLES
 
@@ -51,16 +52,18 @@ def policy_environment(
     variables: Mapping[str, Type],
     further: Mapping[str, Type] | None = None,
     bounds: Bounds = UNBOUNDED,
+    params: Mapping[str, Tree] | None = None,
 ) -> cel.Env:
     """Return the environment of a policy over objects of these kinds.
 
-    `variables`: the policy's own, with their types; `further`: those of its kind.
+    `variables`: the policy's own, with their types; `further`: those of its kind; `params`: its parameters, None if
+    they are not known.
     """
     targets = tuple(kinds)
     return cel.Env(
         variables={
             **{name: variable.type(targets) for name, variable in VARIABLES.items() if variable.is_seen(targets)},
-            "params": MapType(STRING, DYN),
+            "params": MapType(STRING, DYN) if params is None else parameters_type(params),
             "variables": ObjectType("variables", required(**variables)),
             **(further or {}),
         },

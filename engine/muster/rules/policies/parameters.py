@@ -1,11 +1,27 @@
-"""Allowed values of a built-in policy's parameters in the Fleet: other values of the same type.
+"""A policy's parameters: their types in expressions, and the values that the Fleet may give to those of a built-in
+policy, which are others of the same type.
 
 Built-in policies are proved never to fail for an allowed value.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
+from muster.cel.schema import common_type
+from muster.cel.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    STRING,
+    ListType,
+    MapType,
+    ObjectType,
+    StringType,
+    Type,
+    required,
+)
 from muster.data.times import parse_duration
 from muster.data.tree import Tree
 
@@ -14,6 +30,35 @@ LEAST: Final = 1
 MOST: Final = 100
 #: The longest duration: a year.
 LONGEST: Final = timedelta(days=366)
+_MOST_INT: Final = 1 << 63
+
+
+def parameter_type(value: Tree) -> Type:
+    """Return the type of a parameter with this value. The keys of a map may be computed, so its values share a type."""
+    match value:
+        case bool():
+            return BOOL
+        case int() if abs(value) < _MOST_INT:
+            return INT
+        case float():
+            return DOUBLE
+        case str():
+            return StringType(text=value)
+        case list():
+            return ListType(common_type([_bare(parameter_type(item)) for item in value]))
+        case dict():
+            return MapType(STRING, common_type([_bare(parameter_type(item)) for item in value.values()]))
+        case _:
+            return DYN
+
+
+def parameters_type(params: Mapping[str, Tree]) -> Type:
+    """Return the type of `params` in the expressions of a policy with these parameters: other names are mistakes."""
+    return ObjectType("params", required(**{str(name): parameter_type(value) for name, value in params.items()}))
+
+
+def _bare(type_: Type) -> Type:
+    return STRING if isinstance(type_, StringType) else type_
 
 
 def is_duration(value: Tree) -> bool:

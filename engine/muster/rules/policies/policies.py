@@ -112,7 +112,8 @@ class PolicyKind(Generic[P]):
 
     def _anew(self, obj: Object, bounds: Bounds) -> tuple[P | None, list[Finding]]:
         target = _target(obj)
-        compiler = Compiler(obj, policy_environment(target.kinds, {}, self.further, bounds))
+        params = mapping_at(obj.spec, "params")
+        compiler = Compiler(obj, policy_environment(target.kinds, {}, self.further, bounds, params))
         compiler.findings.extend(_target_findings(obj))
         types: dict[str, Type] = {}
         variables: dict[str, cel.Program] = {}
@@ -120,10 +121,10 @@ class PolicyKind(Generic[P]):
         for index, variable in enumerate(mappings_at(obj.spec, "variables")):
             program = compiler.value(("spec", "variables", index, "expression"))
             variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
-            compiler.environment = policy_environment(target.kinds, types, self.further, bounds)
+            compiler.environment = policy_environment(target.kinds, types, self.further, bounds, params)
         common = PolicyFields(
             id=obj.id, source=obj, target=target, guards=tuple(guards_of(obj, compiler)), variables=variables,
-            params=mapping_at(obj.spec, "params"),
+            params=params,
         )  # fmt: skip
         policy = self.build(obj, compiler, common)
         return (None if compiler.failed else policy), compiler.findings

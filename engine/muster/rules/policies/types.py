@@ -1,10 +1,11 @@
 """The types of variables in expressions, from the schemas, with dates and durations as timestamps and durations."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from muster.cel.schema import type_from_schema
-from muster.cel.types import Type
+from muster.cel.types import ObjectType, Type
 from muster.data.kinds import Kind
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.schemas import common_definitions, schema_of
@@ -12,8 +13,16 @@ from muster.fleet.schemas import common_definitions, schema_of
 
 @cache
 def object_type(kind: Kind) -> Type:
-    """The type of an assembled object of a kind."""
-    return type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
+    """The type of an assembled object of a kind.
+
+    A file may carry fields of `metadata` that the schema does not name, as a live hub's objects do. An expression that
+    names one is a mistake.
+    """
+    found = type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
+    if isinstance(found, ObjectType) and isinstance(metadata := found.fields["metadata"].type, ObjectType):
+        closed = replace(found.fields["metadata"], type=replace(metadata, additional=None))
+        return replace(found, fields={**found.fields, "metadata": closed})
+    return found
 
 
 @cache

@@ -147,7 +147,7 @@ GATE_VARIABLES: Final = {
 
 def compile_rollout(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[Rollout | None, list[Finding]]:
     """Compile one Rollout; None if it has an error: its clusters then keep what they have."""
-    compiler = Compiler(obj, policy_environment((MANAGED_CLUSTER,), {}, GATE_VARIABLES, bounds))
+    compiler = Compiler(obj, policy_environment((MANAGED_CLUSTER,), {}, GATE_VARIABLES, bounds, params={}))
     common = tuple(_gates(obj, compiler, ("spec",)))
     windows = tuple(obj.spec.get("windows") or ())
     strategy = None
