@@ -31,13 +31,13 @@ PLACEMENT = (
 
 
 class Synced:
-    """A fleet, its namespace on a hub, and a hub user who has no more than what `--print-rbac` prints."""
+    """A fleet, its namespace on a hub, and the account there that `--print-rbac` prints."""
 
     def __init__(self, muster: Run, hub: Hub, folder: Path, namespace: str, parent: tuple[str, ...] = ()) -> None:
         """`parent`: the options that name the set; none: one of the default name in the fleet's namespace."""
         self.muster, self.hub, self.namespace, self._folder = muster, hub, namespace, folder
         self.parent = parent or ("--namespace", namespace)
-        self.access: tuple[str, ...] = ("--kubeconfig", str(hub.kubeconfig), "--context", "muster")
+        self.access = ("--kubeconfig", str(folder / "kubeconfig"), "--context", "account")
         self.repo: Repo = new_repository(folder / "fleet")
         self.now = NOON
         self.repo.commit({"sets.yaml": SETS.format(ns=namespace), "web.yaml": self.placement("web")})
@@ -48,15 +48,22 @@ class Synced:
         self.grant()
 
     def grant(self, *arguments: str) -> str:
-        """Give the hub's user `muster` the rights that are printed; return them."""
+        """Make the account with the rights that are printed, and a kubeconfig with it; return what is printed."""
         access = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "admin")
         of = ("--repo", self.repo.path, *self.parent)
         code, printed, errors = self.muster("sync", *of, "--print-rbac", *access, *arguments)
         assert code == 0, errors
-        for body in yaml.safe_load_all(printed):
-            if body["kind"].endswith("Binding"):
-                body["subjects"] = [{"kind": "User", "name": "muster", "apiGroup": "rbac.authorization.k8s.io"}]
+        self.printed = [*yaml.safe_load_all(printed)]
+        account = self.printed[0]
+        self.hub.make_namespaces([account])
+        for body in self.printed:
             self.hub.apply(body)
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = self.hub.request("POST", f"{path_of(account)}/token", request)["status"]["token"]
+        config = yaml.safe_load(self.hub.kubeconfig.read_text())
+        config["users"].append({"name": "account", "user": {"token": token}})
+        config["contexts"].append({"name": "account", "context": {"cluster": "hub", "user": "account"}})
+        (self._folder / "kubeconfig").write_text(json.dumps(config))
         return printed + errors
 
     def placement(self, name: str) -> str:

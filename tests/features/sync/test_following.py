@@ -50,7 +50,7 @@ def test_twenty_commits_with_a_hub_that_goes_away(synced: Synced, hub: Hub) -> N
     before = of_others(hub, synced)
     arguments = (
         "sync", "--repo", str(synced.repo.path), "--namespace", synced.namespace, "--watch", "--interval", "0.2",
-        "--kubeconfig", str(hub.kubeconfig), "--context", "muster", "-o", "json",
+        *synced.access, "-o", "json",
     )  # fmt: skip
     first = Process(arguments, os.environ)
     for number in range(3, 18):

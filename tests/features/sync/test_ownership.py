@@ -1,6 +1,5 @@
 """Several fleets on one real hub: each set writes its own objects and fields, whoever syncs in whatever order."""
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -24,29 +23,8 @@ pytestmark = needs_hub
 OCM = "cluster.open-cluster-management.io"
 
 
-class WithAccount(Synced):
-    """A fleet whose sync runs as the service account that `--print-rbac` prints, with all that is printed."""
-
-    def grant(self, *arguments: str) -> str:
-        code, printed, errors = self.muster("sync", "--repo", self.repo.path, *self.parent, "--print-rbac", *arguments)
-        assert code == 0, errors
-        account, *rest = yaml.safe_load_all(printed)
-        self.printed = [account, *rest]
-        self.hub.make_namespaces([account])
-        for body in self.printed:
-            self.hub.apply(body)
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        token = self.hub.request("POST", f"{path_of(account)}/token", request)["status"]["token"]
-        config = yaml.safe_load(self.hub.kubeconfig.read_text())
-        config["users"] = [{"name": "admin", "user": {"token": token}}]
-        path = self._folder / "kubeconfig"
-        path.write_text(json.dumps(config))
-        self.access = ("--kubeconfig", str(path))
-        return printed
-
-
 @pytest.fixture
-def fleets(muster: Run, hub: Hub, tmp_path: Path, request: pytest.FixtureRequest) -> list[WithAccount]:
+def fleets(muster: Run, hub: Hub, tmp_path: Path, request: pytest.FixtureRequest) -> list[Synced]:
     """Three fleets. The parents of two are in one namespace, and the names of all three are easily mixed up."""
     short = request.node.name.removeprefix("test_")[:12].strip("_").replace("_", "-")
     parents = [(short, "b-c"), (short, "c"), (f"{short}-b", "c")]
@@ -54,7 +32,7 @@ def fleets(muster: Run, hub: Hub, tmp_path: Path, request: pytest.FixtureRequest
     for number, (namespace, name) in enumerate(parents):
         options = ("--namespace", namespace, "--name", name)
         (tmp_path / str(number)).mkdir()
-        one = WithAccount(muster, hub, tmp_path / str(number), f"{short}-{number}", options)
+        one = Synced(muster, hub, tmp_path / str(number), f"{short}-{number}", options)
         one.reconciled()
         found.append(one)
     return found
@@ -90,7 +68,7 @@ def schedule(fleet: Synced, name: str, placement: str, cluster: str) -> Tree:
     return fleet.hub.apply({**body, "status": {"decisions": decisions}}, status=True, manager="scheduler")
 
 
-def test_three_fleets_in_all_orders_never_touch_one_another(fleets: list[WithAccount]) -> None:
+def test_three_fleets_in_all_orders_never_touch_one_another(fleets: list[Synced]) -> None:
     for number, order in enumerate(permutations(fleets)):
         name, last = f"more-{number}", f"more-{number - 1}"
         for fleet in fleets:
@@ -118,7 +96,7 @@ def test_three_fleets_in_all_orders_never_touch_one_another(fleets: list[WithAcc
             order[0].hub.delete(superseded)
 
 
-def test_the_rights_of_several_accounts_do_not_collide(fleets: list[WithAccount]) -> None:
+def test_the_rights_of_several_accounts_do_not_collide(fleets: list[Synced]) -> None:
     places = [path_of(body) for fleet in fleets for body in fleet.printed]
     assert len({*places}) == len(places) == 15
     default = SyncParent("default", "muster", "x")
@@ -127,7 +105,7 @@ def test_the_rights_of_several_accounts_do_not_collide(fleets: list[WithAccount]
         assert sorts(fleet.document())["created"] == ["PlacementDecision/web-decision-1"]
 
 
-def test_of_two_fleets_that_decide_one_placement_the_first_keeps_it(fleets: list[WithAccount]) -> None:
+def test_of_two_fleets_that_decide_one_placement_the_first_keeps_it(fleets: list[Synced]) -> None:
     first, second, _ = fleets
     first.document()
     second.repo.commit({"sets.yaml": (first.repo.path / "sets.yaml").read_text(), "web.yaml": first.placement("web")})
@@ -165,7 +143,7 @@ def age(fleet: Synced) -> None:
         hub.request("PATCH", place, {"metadata": {"managedFields": entries}}, form="merge-patch+json")
 
 
-def test_a_hub_that_an_older_version_fed_is_taken_over_without_a_gap(fleets: list[WithAccount]) -> None:
+def test_a_hub_that_an_older_version_fed_is_taken_over_without_a_gap(fleets: list[Synced]) -> None:
     first, second, third = fleets
     gone = first.placement("gone")
     first.hub.apply(yaml.safe_load(gone))
@@ -201,7 +179,7 @@ def test_a_hub_that_an_older_version_fed_is_taken_over_without_a_gap(fleets: lis
         assert sorts(fleet.document()) == {}
 
 
-def test_a_decision_that_another_set_emptied_is_filled_again(synced: Synced, fleets: list[WithAccount]) -> None:
+def test_a_decision_that_another_set_emptied_is_filled_again(synced: Synced, fleets: list[Synced]) -> None:
     """As older versions did, which had one field manager."""
     synced.document()
     age(synced)
