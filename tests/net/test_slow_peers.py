@@ -1,13 +1,17 @@
 """Every kind of exchange with every kind of peer that does not let it end: it ends at its deadline, and says so."""
 
+import json
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from muster.agents.detect.probes import HttpProbe, TcpProbe
+from muster.agents.heartbeat import availability, heartbeat
+from muster.agents.heartbeat import cli as heartbeat_cli
 from muster.agents.heartbeat.facts import read_facts, read_objects
 from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.kube import plugin
@@ -21,8 +25,11 @@ from muster.git.clock import wall_clock
 from muster.git.push import list_remote_refs, scratch_repository
 from muster.net.deadline import Deadline
 from tests.support import slow_peers
+from tests.support.commandline import Run, muster
+from tests.support.git import new_repository
 from tests.support.slow_peers import Script, peer, within
 
+__all__ = ["muster"]  # a fixture
 LIMIT = 0.6
 #: On a busy machine. A peer that starts a time limit again with each piece is never done.
 SLACK = 20.0
@@ -98,6 +105,18 @@ def git(url: str) -> Exchange:
     return ask
 
 
+def traces(scheme: str) -> Exchange:
+    def send(port: int) -> object:
+        pytest.importorskip("opentelemetry.sdk")
+        from muster.features.metrics import tracing
+
+        with pytest.MonkeyPatch.context() as patch, tracing._Session() as session:
+            patch.setattr(tracing, "_TIMEOUT_SECONDS", LIMIT)
+            return session.post(f"{scheme}://127.0.0.1:{port}", data=b"x", timeout=60, verify=False)
+
+    return send
+
+
 HTTP: dict[str, Script] = {
     "silent": slow_peers.silent, "head": slow_peers.HEAD, "continues": slow_peers.CONTINUES,
     "greeting": slow_peers.GREETING,
@@ -125,6 +144,8 @@ EXCHANGES: dict[str, tuple[Exchange, dict[str, Script], str]] = {
     "facts": (asked(facts), PAGES, "no answer within 0.6 seconds: {}"),
     "a relay": (relayed, READS, "the relay does not answer"),
     "a forge": (comment, READS, "does not answer"),
+    "traces": (traces("http"), READS, "imed out"),
+    "traces over TLS": (traces("https"), SECURE, "imed out"),
     "git over HTTP": (git("http://127.0.0.1:{port}/x.git"), REPLIES, "git ls-remote: no answer within 0.6 seconds"),
     "git over TLS": (git("https://127.0.0.1:{port}/x.git"), SECURE, "git ls-remote: no answer within 0.6 seconds"),
     "git's own protocol": (
@@ -158,3 +179,28 @@ def test_a_login_plugin_that_drips_is_killed_with_its_children(monkeypatch: pyte
     assert (
         within(LIMIT + SLACK, lambda: server.get_json("/x")) == "the login plugin login did not end within 0.6 seconds"
     )
+
+
+@pytest.mark.parametrize("script", [slow_peers.paged, slow_peers.CHUNKS])
+@pytest.mark.parametrize("more", [(), ("--works",)])
+def test_a_lease_is_renewed_whatever_the_api_server_does(
+    tmp_path: Path, muster: Run, monkeypatch: pytest.MonkeyPatch, script: Script, more: tuple[str, ...]
+) -> None:
+    for module, name in ((heartbeat_cli, "_FACTS_SECONDS"), (availability, "FAILURE_THRESHOLD_SECONDS")):
+        monkeypatch.setattr(module, name, LIMIT)
+    monkeypatch.setattr(heartbeat_cli, "ApiServer", partial(ApiServer, limit_seconds=LIMIT, list_seconds=LIMIT))
+    monkeypatch.setattr(heartbeat, "RETRY_SECONDS", LIMIT)
+    seed = new_repository(tmp_path / "seed")
+    cluster = {"kind": "ManagedCluster", "apiVersion": "cluster.open-cluster-management.io/v1",
+               "metadata": {"name": "edge"}, "spec": {"hubAcceptsClient": True}}  # fmt: skip
+    seed.commit({"fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f}}\n",
+                 "clusters/edge.yaml": json.dumps(cluster)})  # fmt: skip
+    muster("reconcile", "--repo", str(seed.path))
+    hub = new_repository(tmp_path / "fleet.git", bare=True)
+    seed.git("push", "--quiet", str(hub.path), "main")
+    with peer(script) as port:
+        asked = ("--cluster", "edge", "--remote", str(hub.path), "--api-server", f"http://127.0.0.1:{port}")
+        code, out, err = muster("heartbeat", *asked, *more)
+        assert (code, "renewed" in out) == (0, True), (out, err)
+        seed.git("fetch", "--quiet", str(hub.path), "agents/edge")
+        assert "renewTime" in seed.git("show", "FETCH_HEAD:lease.yaml")

@@ -4,7 +4,6 @@
 deadline.
 """
 
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +13,7 @@ from typing import Any, Final
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
-from urllib3.util.ssl_ import create_urllib3_context
+from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
 from muster.net.deadline import Deadline
 from muster.net.sockets import BoundedSocket, DeadlineSocket, connect, with_deadlines
@@ -51,7 +50,7 @@ class _Secure(_Plain, HTTPSConnection):
     def connect(self) -> None:
         """See `HTTPSConnection`."""
         if self.ssl_context is None:
-            self.ssl_context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED)
+            self.ssl_context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs))
             if not any(getattr(self, name) for name in _AUTHORITIES):
                 self.ssl_context.load_default_certs()
         with_deadlines(self.ssl_context)

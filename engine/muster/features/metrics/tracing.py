@@ -8,7 +8,7 @@ not answer delays the end of a run, and does no other harm.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
 from opentelemetry.context import Context
@@ -18,10 +18,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 from requests import Response, Session
+from requests.adapters import HTTPAdapter
 
 from muster.features.pulses.http import origin
 from muster.git.errors import RepositoryError
 from muster.git.process import observe_commands
+from muster.net.deadline import Deadline
+from muster.net.http import bounded, sending
 from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
@@ -33,8 +36,31 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS: Final = 3
 
 
+class _Adapter(HTTPAdapter):
+    """Gives each request one deadline: the time limit of requests starts again with every byte."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """See `HTTPAdapter`."""
+        super().init_poolmanager(*arguments, **options)
+        bounded(self.poolmanager)
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        """See `HTTPAdapter`."""
+        return bounded(super().proxy_manager_for(*arguments, **options))
+
+    def send(self, *arguments: Any, **options: Any) -> Response:
+        """See `HTTPAdapter`."""
+        with sending(Deadline.after(_TIMEOUT_SECONDS)):
+            return super().send(*arguments, **options)
+
+
 class _Session(Session):
     """Follows redirections only on the same origin: traces and the token are for the named receiver."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, _Adapter())
 
     def get_redirect_target(self, resp: Response) -> str | None:
         """Return the target of the base class; None for another origin."""
