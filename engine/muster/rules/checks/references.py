@@ -25,12 +25,13 @@ from muster.data.kinds import (
     Kind,
 )
 from muster.data.names import did_you_mean
-from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.data.tree import At, dig, mappings_at
 from muster.fleet.clusters import BUILT_IN, CLUSTER_SET
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.rules.checks.labelkeys import label_findings
 from muster.rules.placements.spec import NO_SELECT, Toleration
 from muster.rules.projections.policy import for_each
 from muster.rules.projections.sources import SOURCES
@@ -54,15 +55,13 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
         yield from _named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
     for obj in _written(fleet, PROJECTION):
         yield from _source(fleet, obj)
-    labels = {str(name) for obj in fleet.of(MANAGED_CLUSTER) for name in obj.labels}
-    for obj in _written(fleet, MANAGED_CLUSTER_SET):
-        yield from _labels(obj, ("spec", "clusterSelector", "labelSelector"), labels)
     bound: dict[str, set[str]] = {}
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
         bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, PLACEMENT):
-        yield from _placement(obj, sets, bound, labels)
+        yield from _placement(obj, sets, bound)
     yield from _of_no_cluster(fleet)
+    yield from label_findings(fleet)
     yield from rollout_findings(fleet)
 
 
@@ -114,9 +113,7 @@ def _source(fleet: Fleet, obj: Object) -> Iterator[Finding]:
         yield from _named(obj, ("spec", "forEach", source), kind.name, known)
 
 
-def _placement(
-    obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[str]], labels: Iterable[str]
-) -> Iterator[Finding]:
+def _placement(obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[str]]) -> Iterator[Finding]:
     here = bound.get(obj.id.namespace, ())
     named = [name for name in dig(obj.spec, "clusterSets") or () if isinstance(name, str)]
     for index, name in enumerate(named):
@@ -132,28 +129,6 @@ def _placement(
         message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
         hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
         yield finding_at(obj, ("metadata", "namespace"), Code.SET_NOT_BOUND, message, hint)
-    for index in range(len(mappings_at(obj.spec, "predicates"))):
-        path: At = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
-        yield from _labels(obj, path, labels)
-
-
-def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
-    """Labels that a selector requires and no cluster has."""
-    selector: Tree = obj.body
-    for step in at:
-        selector = selector[int(step)] if isinstance(selector, list) else mapping_at(selector).get(str(step))
-    required: list[tuple[At, object]] = [
-        ((*at, "matchLabels", key), key) for key in mapping_at(selector, "matchLabels")
-    ]
-    required += [
-        ((*at, "matchExpressions", index, "key"), one.get("key"))
-        for index, one in enumerate(mappings_at(selector, "matchExpressions"))
-        if one.get("operator") in ("In", "Exists")
-    ]
-    for path, key in required:
-        if isinstance(key, str) and key not in known:
-            message = f"{obj.id} requires the label {key!r}, which no ManagedCluster has"
-            yield finding_at(obj, path, Code.UNKNOWN_LABEL, message, did_you_mean(key, known))
 
 
 def _tolerates(tolerations: Iterable[Toleration], key: str) -> bool:
