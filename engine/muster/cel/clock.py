@@ -19,7 +19,7 @@ class Clock:
     that differs once the instant has *passed*, at the first whole second after it. `horizon` rounds.
     """
 
-    __slots__ = ("_passed", "_reached", "now", "now_ns")
+    __slots__ = ("_passed", "_reached", "_wake_passed", "_wake_reached", "now", "now_ns")
 
     now: datetime
     """The instant of this run, tracked."""
@@ -30,17 +30,18 @@ class Clock:
             raise ValueError("now needs a time zone")
         self.now_ns = instant_ns(now if now.tzinfo is UTC else now.astimezone(UTC))
         self.now = instant(self.now_ns, 1, self)
-        self._reached = self._passed = _NEVER
+        self._reached = self._passed = self._wake_reached = self._wake_passed = _NEVER
 
     @property
     def horizon(self) -> datetime | None:
         """The earliest whole second after now at which a recorded comparison flips; None if none does."""
-        passed, reached = self._passed, self._reached
-        second = None if passed is _NEVER else second_after(passed)
-        if reached is _NEVER:
-            return second
-        first = second_at(reached)
-        return first if second is None or (first is not None and first < second) else second
+        return _first_second(self._reached, self._passed)
+
+    def take_wake(self) -> datetime | None:
+        """Return the horizon of everything recorded since the last call, also of what was reset, and begin again."""
+        reached, passed = min(self._reached, self._wake_reached), min(self._passed, self._wake_passed)
+        self._reached = self._passed = self._wake_reached = self._wake_passed = _NEVER
+        return _first_second(reached, passed)
 
     def record_second(self, second: int) -> None:
         """Record that an outcome changes at this second since 1970."""
@@ -60,19 +61,31 @@ class Clock:
             self._passed = instant
 
     def reset(self) -> None:
-        """Forget everything recorded."""
-        self._reached = self._passed = _NEVER
+        """Begin another horizon. `take_wake` still has what was recorded."""
+        if self._reached is not _NEVER or self._passed is not _NEVER:
+            self._wake_reached = min(self._wake_reached, self._reached)
+            self._wake_passed = min(self._wake_passed, self._passed)
+            self._reached = self._passed = _NEVER
 
     def take(self) -> tuple[datetime, datetime]:
-        """Return what was recorded and forget it: separates the horizon of one expression from that of others."""
+        """Return what was recorded and begin another horizon: separates that of one expression from those of others."""
         noted = (self._reached, self._passed)
-        self._reached = self._passed = _NEVER
+        self.reset()
         return noted
 
     def restore(self, noted: tuple[datetime, datetime]) -> None:
         """Record again what `take` returned."""
         self.record_reached(noted[0])
         self.record_passed(noted[1])
+
+
+def _first_second(reached: datetime, passed: datetime) -> datetime | None:
+    """The first whole second at which one is reached, or the other is over; None for never."""
+    second = None if passed is _NEVER else second_after(passed)
+    if reached is _NEVER:
+        return second
+    first = second_at(reached)
+    return first if second is None or (first is not None and first < second) else second
 
 
 def second_at(instant: datetime) -> datetime | None:

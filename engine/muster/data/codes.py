@@ -273,6 +273,10 @@ class Code(StrEnum):
     CLUSTER_PROTECTED = ("MUS264", _W, "cluster is protected",
         "A cluster of a ClusterPool should be deleted, because it is broken, was released, or its pool is removed. "
         "Its annotation `hive.openshift.io/protected-delete` prevents that. It stays and counts.")
+    PLACEMENTS_ANSWER_EACH_OTHER = ("MUS265", _W, "placements that answer each other",
+        "The scores of some Placements depend on each other's choices (`Balance`) so that no choice lasts: one wants "
+        "to be where the other is not, and the other where the first is. They keep the clusters of the last run as "
+        "far as these still pass. Give `Balance` weights of one sign.")
     BAD_POLICY_PARAMETER = ("MUS280", _E, "invalid policy parameter",
         "`policyParams` of the Fleet gives a built-in policy a value of the wrong type or out of range. The policy "
         "would fail for every object. The Fleet does not change.")

@@ -145,12 +145,14 @@ class Failed(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Wake:
     """Nothing is decided about an object, but at the instant `horizon` time alone will change something. `pulse`: only
-    a pulse may become due."""
+    a pulse may become due. Not a `deadline`: an evaluation compared something with that instant, which may change
+    nothing; the object is only decided again then."""
 
     object: ObjectId
     because: Because
     horizon: datetime
     pulse: bool = False
+    deadline: bool = True
 
 
 class ProjectedFile(NamedTuple):

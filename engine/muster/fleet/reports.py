@@ -100,6 +100,15 @@ def stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     return view.once(_stored_reports)
 
 
+def had_reports(view: View, target: ObjectId) -> bool:
+    """Did the last run accept a report about the object? Then the object existed."""
+    return target in view.once(_targets)
+
+
+def _targets(view: View) -> frozenset[ObjectId]:
+    return frozenset(target for target, _ in stored_reports(view))
+
+
 def _stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     found: dict[tuple[ObjectId, str], Accepted] = {}
     for id_ in of_kinds(view.previous, ADAPTER_REPORT):

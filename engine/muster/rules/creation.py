@@ -7,7 +7,8 @@ which an object was first derived is recorded: older reports are not about it.
 * `metadata.creationTimestamp` in a file is more exact: an object imported from a live hub is as old as it says, and one
   that is younger than the record was created again in between.
 * On a fleet's first run every object existed before, since an unknown time, and all reports count.
-* An object that no run saw missing, without a timestamp, was edited.
+* An object that no run saw missing, without a timestamp, was edited. One whose files never could be read has no derived
+  part; if an earlier run accepted a report about it, it existed then.
 
 The time is recorded only if adapters are used, and changes with the object alone.
 """
@@ -20,6 +21,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import TARGETS
 from muster.data.times import format_time, try_time
 from muster.data.tree import dig
+from muster.fleet.reports import had_reports
 from muster.fleet.view import View
 from muster.rules.stages import Context
 
@@ -37,7 +39,7 @@ def creation_time(view: View, context: Context, id_: ObjectId, now: datetime) ->
     if id_ in view.derived_paths:
         known = try_time(view.before(id_, *map(str, CREATED)))
         return max((instant for instant in (known, written) if instant is not None), default=None)
-    return written if written is not None or context.fresh else now
+    return written if written is not None or context.fresh or had_reports(view, id_) else now
 
 
 def record_creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from muster.data.codes import Code
-from muster.data.decision import Failed
+from muster.data.decision import OF_ITSELF, Because, Failed, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part
@@ -163,6 +163,7 @@ def _with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies
 def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object found by searching."""
     before, failed = fleet, list[Failed]()
+    pulse_wakes, other_wakes = dict[ObjectId, datetime](), dict[ObjectId, datetime]()
     try:
         context = context_of(fleet, now)
     except Exception as error:
@@ -182,14 +183,25 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
             if stage.foundation and not fleet.objects.keys() <= fleet.broken:
                 return Decided(_all_broken(before, [fault]), context)
             outcomes = [*retention.stage_results(fleet, stage), fault]
+        wakes = pulse_wakes if stage is pulses.STAGE else other_wakes
+        for id_, instant in context.rules.wakes.drain():
+            wakes[id_] = min(instant, wakes.get(id_, instant))
         context = context.after(outcomes)
         fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
         failed += fresh
         standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
-    fleet = fleet.with_outcomes(builtin_fault((*failed, *fleet.beyond.failed), fleet))
+    again = (
+        Wake(id_, _ASKED, instant, pulse=wakes is pulse_wakes, deadline=False)
+        for wakes in (pulse_wakes, other_wakes)
+        for id_, instant in wakes.items()
+    )
+    fleet = fleet.with_outcomes((*again, *builtin_fault((*failed, *fleet.beyond.failed), fleet)))
     return Decided(fleet, context, tuple(failed))
+
+
+_ASKED = Because("evaluation", OF_ITSELF, "an expression compares something with the present time")
 
 
 def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:

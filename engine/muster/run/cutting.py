@@ -150,13 +150,20 @@ class _Glance(NamedTuple):
     elsewhere: list[str]
 
 
+#: The neighbourhoods of a document with several objects.
+_SEVERAL: Final = ("", "?")
+
+
 def _glance(data: bytes) -> _Glance:
     found = _Glance(set(), set(), [])
     for document in _DOCUMENT.split(data):
-        kind = _NAMES.get(_first(_KIND, document))
-        if kind is None:
+        kinds = [_NAMES[name] for name in _KIND.findall(document) if name in _NAMES]
+        found.kinds.update(kinds)
+        if len(kinds) > 1:  # a list of objects, or an object that speaks of another: read with what many share
+            found.homes.update(_SEVERAL)
+        if len(kinds) != 1:
             continue
-        found.kinds.add(kind)
+        kind = kinds[0]
         if kind not in OF_CLUSTERS:
             continue
         _, _, metadata = document.partition(b"metadata")

@@ -44,7 +44,9 @@ class Explained:
     `sort` is `field`, `held` (an effect that a budget holds back) or `pulse`; `label` names it within its object:
     `status.conditions[Available]`, `taint gone:NoSelect`. `value` is the decided value, None for "absent"; `since` the
     last transition of a condition. `rule` names what decided, `place` is its place, `text` adds what the rule alone
-    does not say. `until`: the first instant at which time alone changes it; None if only new input does.
+    does not say. `until`: the first instant at which time alone changes it; None if only new input does. `reads` are
+    the inputs of what made the rule hold, `other_reads` those of the policy's other expressions, such as a
+    matchCondition: a change of these can change the field, too.
     """
 
     sort: str
@@ -57,6 +59,7 @@ class Explained:
     asked: tuple[EvaluatedRule, ...]
     reads: tuple[Read, ...]
     until: datetime | None
+    other_reads: tuple[Read, ...] = ()
 
     @property
     def deadlines(self) -> tuple[ComparisonDeadline, ...]:

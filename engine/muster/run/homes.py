@@ -225,8 +225,10 @@ def _outcomes(fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], found: Ma
             gathered.held.append(held)
             gathered.horizons.extend([held.horizon] if held.horizon else [])
     for wake in fleet.wakes:
-        if wake.object in of and wake.object not in standing:
-            gathered = found[of[wake.object]]
+        # What is not derived now, such as a score without a value, is woken with its cluster.
+        home = of.get(wake.object, wake.object.namespace or None)
+        if home is not None and home in found and wake.object not in standing:
+            gathered = found[home]
             (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
     for pulse in fleet.pulses:
         found[of[pulse.object]].pulses.append(now)  # due until it is published

@@ -41,7 +41,7 @@ from muster.run.evaluate import evaluate_snapshot
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.program import this_program
-from muster.run.question import WholeNeeded
+from muster.run.question import WholeNeeded, default_home
 from muster.run.run import Files, Run, Settled
 from muster.run.state import Home
 
@@ -198,7 +198,9 @@ class _Deciding:
         findings = Settled(first, last, files, [], rested=True).findings
         require_record(last.fleet, findings)
         found = self._own(findings)
-        odd = self.snapshot.past.asked | {f.path for f in self.shard.files if not f.ref} - {p.source.path for p in own}
+        decided_here = {part.source.path for part in own if part.id not in self.standing}
+        odd = self.snapshot.past.asked | {f.path for f in self.shard.files if not f.ref} - decided_here
+        odd.update(part.source.path for part in own if part.id in self.standing and not part.source.ref)
         return self._put(first, last, files, found, frozenset(odd) - context)
 
     def _run(self, files: Files) -> Run:
@@ -250,6 +252,9 @@ class _Deciding:
             ids.setdefault(name, []).append(number_of(id_))
             if is_cluster(id_) and (id_ not in last.fleet.objects or id_.name not in self.shard.names):
                 doubtful.add(name)  # it is removed, which may be held; or another shard has its agents
+        # A part of these is in a file that every shard reads, and that only the run which cut the shards decides.
+        names = {name: home.name for home in kept.homes for name in home.names}
+        doubtful.update(names[name] for name in map(default_home, self.standing) if name in names)
         transitions = _by_home(changes(first.fleet), of)
         pulses = _by_home(last.fleet.pulses, of)
         locals_, written = [], set[str]()

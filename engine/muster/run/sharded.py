@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import Final
 
 from muster.data.decision import Memory, Published, PulseKey
-from muster.data.kinds import FLEET
+from muster.data.kinds import FLEET, kind_of
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents
 from muster.dataclass import dataclass
@@ -29,6 +29,7 @@ from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
 from muster.run.executors import Executor
 from muster.run.gathered import Gathered, ShardOutcome, joined
+from muster.run.homes import CONTEXT
 from muster.run.look import run_part
 from muster.run.part import FleetPart, Rest, ShardTerms, Touched
 from muster.run.program import this_program
@@ -117,6 +118,7 @@ class _Sharded:
             for name in shard.names:  # the list is as large as the records
                 del self.cut.homes[name]
         done = self._rest(gathered)
+        self._require_policies(done.settled)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
         _require_projected(done.settled, outcomes)
@@ -219,6 +221,14 @@ class _Sharded:
         except AdaptersMoved as moved:
             self.adapters = moved.adapters
             raise _Anew from moved
+
+    def _require_policies(self, settled: Settled) -> None:
+        """Raise _Anew if a file that no shard read has a policy or a setting: the glance did not see it."""
+        parts = settled.first.fleet.read.parts
+        unseen = {part.source.path for part in parts if kind_of(part.id) in CONTEXT} - self.common.paths - self.policies
+        if unseen:
+            self.policies |= unseen
+            raise _Anew
 
     def _require_passes(self, settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
         """Raise _Anew if the fleet takes several passes but the shards took one."""

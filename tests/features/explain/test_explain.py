@@ -84,6 +84,29 @@ def test_what_has_no_deadline_says_what_of_it_has() -> None:
     assert f"conditions.ManagedClusterConditionAvailable.status does at {format_time(condition.until)}, in" in text
 
 
+def test_a_condition_that_a_match_condition_reads_has_a_deadline() -> None:
+    """The field has none of its own, but goes with its object's availability."""
+    policy = (
+        "apiVersion: muster.dev/v1alpha1\nkind: ConditionPolicy\nmetadata: {name: usable}\nspec:\n"
+        "  target: {kind: ManagedCluster}\n  type: Usable\n  matchConditions:\n  - name: available\n"
+        "    expression: status(conditions, 'ManagedClusterConditionAvailable') == 'True'\n"
+        '  rules: [{name: always, status: "True", reason: Usable}]\n'
+    )
+    run, witness = of({**corpus(), ("", "policies/usable.yaml"): policy.encode()}, NOON)
+    id_ = next(id_ for id_ in run.fleet.decided if "Usable" in str(run.fleet.decisions(id_).keys()))
+    text = explanation_text(explain(run, witness, id_, "Usable"), lambda _: "")
+    assert "its inputs change: " in text, text
+    assert "ManagedClusterConditionAvailable" in text.partition("its inputs change: ")[2], text
+
+
+@pytest.mark.parametrize("form", ["{}", "metadata.labels.{}", "metadata.labels[{}]"])
+def test_a_label_that_a_decision_sets_can_be_named(form: str) -> None:
+    run, _ = witnessed()
+    id_ = next(id_ for id_ in run.fleet.decided if id_.kind == "PlacementDecision")
+    found = explained(id_, form.format("cluster.open-cluster-management.io/placement"))
+    assert [one.label for one in found.fields] == ["metadata.labels"]
+
+
 def test_a_witness_changes_nothing() -> None:
     alone = evaluate_snapshot(Broken(corpus()), NOON)
     run, _ = witnessed()

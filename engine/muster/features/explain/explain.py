@@ -53,7 +53,11 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
         *(_of_decision(reader, seen, decision) for decision in decisions),
         *(_of_event(reader, seen, "held", held.effect, held) for held in fleet.held if held.object == id_),
         *(_of_event(reader, seen, "pulse", pulse.policy, pulse) for pulse in fleet.pulses if pulse.object == id_),
-        *(_of_wake(reader, seen, wake) for wake in fleet.wakes if wake.object == id_ and wake.horizon > run.now),
+        *(
+            _of_wake(reader, seen, wake)
+            for wake in fleet.wakes
+            if wake.deadline and wake.object == id_ and wake.horizon > run.now
+        ),
     ]
     placement = _placement(fleet, id_)
     choices = why(fleet, run.now, placement) if placement is not None else ()
@@ -67,6 +71,8 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     if (revision := _revision(run, id_, field)) is not None:
         return Explanation(id_, run.now, (revision,))
     found = tuple(one() for label, one in everything if _is_named(label, field))
+    if not found:
+        found = tuple(_of_decision(reader, seen, decision)[1]() for decision in decisions if _has_key(decision, field))
     if not found:
         labels = [label for label, _ in everything if not _is_bookkeeping(label)]
         hint = did_you_mean(field, [label.rpartition("[")[2].rstrip("]") for label in labels])
@@ -105,6 +111,14 @@ def _is_named(label: str, field: str) -> bool:
         return True
     path, _, key = known.removesuffix("]").partition("[")
     return wanted in (key, key.rpartition("/")[2], f"{path.rpartition('.')[2]}[{key}]") or wanted in path.split(".")
+
+
+def _has_key(decision: Decision, field: str) -> bool:
+    """Is `field` a key of a decided mapping, such as one of the labels: alone, or after the mapping's path?"""
+    keys = decision.value.keys() if isinstance(decision.value, dict) else ()
+    return any(
+        field in (key, f"{field_label(decision.path)}.{key}", f"{field_label(decision.path)}[{key}]") for key in keys
+    )
 
 
 def _latest(witness: Witness, id_: ObjectId) -> dict[tuple[ObjectId, At], Evaluation]:
@@ -148,16 +162,17 @@ def _explained(
     rule_of, rule_at = _rule(because)
     policies = {read.object for read in because.inputs if read.object is not None}
     evaluated = list(_evaluated(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))
-    reads: dict[Read, None] = {}
+    reads, other_reads = dict[Read, None](), dict[Read, None]()
     for rule, evaluation in evaluated:
-        if rule.decides:
-            reads.update(dict.fromkeys(reader.of_evaluation(evaluation)))
+        (reads if rule.decides else other_reads).update(dict.fromkeys(reader.of_evaluation(evaluation)))
     for read in because.inputs:
         if read.object is None or read.object != rule_of or not evaluated:
             reads.update(dict.fromkeys(reader.of_input(read)))
     place = reader.place(rule_of, rule_at) if rule_of is not None else None
     rules = tuple(rule for rule, _ in evaluated)
-    return Explained(sort, label, value, since, because.rule, place, because.text, rules, tuple(reads), until)
+    return Explained(
+        sort, label, value, since, because.rule, place, because.text, rules, tuple(reads), until, tuple(other_reads)
+    )
 
 
 def _rule(because: Because) -> tuple[ObjectId | None, At]:

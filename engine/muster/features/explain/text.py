@@ -49,7 +49,7 @@ def _field(one: Explained, now: datetime, blame: Blame) -> Iterator[str]:
 
 def _open_end(one: Explained, now: datetime) -> str:
     """For a decision without a deadline of its own: the first deadline of its inputs."""
-    due = [(read.until, read.label) for read in one.reads if read.until is not None]
+    due = [(read.until, read.label) for read in (*one.reads, *one.other_reads) if read.until is not None]
     if not due:
         return "its inputs change; it has no deadline of its own"
     moment, label = min(due)

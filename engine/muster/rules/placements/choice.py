@@ -209,8 +209,8 @@ class PlacementTask:
         """
         ends = choice.tolerated.ends
         certain = min((ends[name] for name in choice.selected - choice.kept if name in ends), default=None)
-        if len(choice.selected - choice.kept) == len(choice.tolerated.passing):
-            return certain
+        if len(choice.selected - choice.kept) == len(choice.tolerated.passing) and choice.selected <= chosen:
+            return certain  # all that pass were chosen before, too: nothing else can exclude one
         turns = choice.tolerated.turns | set(ends.values())
         turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
         ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))

@@ -2,8 +2,9 @@
 
 Balance depends on other Placements' choices, and Steady on the present one. So the Placements choose in the order of
 their names, each seeing the new choices of those before it, and again until a round changes nothing: a second
-evaluation then gives the same. Rounds converge quickly, because Steady makes moving more expensive than staying; if
-unusual weights make choices alternate, the last round ranks present choices first.
+evaluation then gives the same. Rounds converge quickly, because Steady makes moving more expensive than staying. If
+weights make choices answer each other for ever (a Placement that wants to be where another is not, and one that wants
+to be where it is), the last run's choices come first, and a finding says so.
 
 A Placement that is misconfigured, broken, being deleted or not scheduled keeps its choice.
 
@@ -12,8 +13,8 @@ names the move. A cluster that is removed, being deleted or denied leaves all th
 first choice. What the choice would be without a freeze says which moves are held.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
@@ -74,13 +75,15 @@ class Schedule:
     """The choices of all Placements of a fleet.
 
     `previous`: the last run's shards by Placement. `chosen`: the scheduled Placements; every other one in `previous`
-    that exists, or may exist, is in `kept` with its remaining clusters.
+    that exists, or may exist, is in `kept` with its remaining clusters. `restless`: those that would change their
+    choice again and again, because their scores answer each other's choices; they keep their last ones.
     """
 
     candidates: Candidates
     previous: Mapping[ObjectId, tuple[DecisionShard, ...]]
     chosen: Mapping[ObjectId, Scheduled]
     kept: Mapping[ObjectId, frozenset[str]]
+    restless: frozenset[ObjectId] = frozenset()
     entries: Entries = field(default_factory=Entries)
 
 
@@ -104,9 +107,9 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
     freezes = approvals.freezes_on(MOVE)
     # A new Placement has nothing to move.
     frozen = {task.id: _frozen(task, approvals) for task in tasks if task.id in previous} if freezes else {}
-    chosen = _rounds(tasks, kept.values(), now, frozen, scored=scored)
+    chosen, restless = _chosen(tasks, tuple(kept.values()), now, frozen, scored=scored)
     chosen = {id_: _with_held(one, approvals) if one.frozen else one for id_, one in chosen.items()}
-    return Schedule(candidates, previous, chosen, kept)
+    return Schedule(candidates, previous, chosen, kept, restless)
 
 
 def _frozen(task: PlacementTask, approvals: Approvals) -> FrozenMoves:
@@ -155,39 +158,74 @@ def stays(candidates: Candidates, name: str) -> bool:
     return name in candidates.objects or candidates.uncertain(name)
 
 
-def _rounds(
-    tasks: list[PlacementTask],
-    kept: Iterable[frozenset[str]],
+@dataclass(frozen=True)
+class _Rounds:
+    """Placements that choose in turn. `current`: what each has chosen so far; `counts`: how many chose each cluster;
+    `decided`: each one's choice from the round in which it last changed."""
+
+    current: dict[ObjectId, frozenset[str]]
+    counts: Counter[str]
+    now: datetime
+    frozen: Mapping[ObjectId, FrozenMoves]
+    scored: bool
+    decided: dict[ObjectId, Scheduled] = field(default_factory=dict)
+
+    def play(self, tasks: Iterable[PlacementTask], *, sticky: bool = False) -> frozenset[ObjectId]:
+        """Let each choose once, and return those that changed their choice."""
+        moved = set[ObjectId]()
+        for task in tasks:
+            before = self.current[task.id]
+            others = _without(self.counts, before) if task.limited_choice or self.scored else _NOBODY
+            frozen = self.frozen.get(task.id, FREE)
+            choice = task.choose(ScoringContext(others, before, self.now), sticky=sticky, frozen=frozen)
+            if choice.selected == before and task.id in self.decided:
+                choice = self.decided[task.id].choice
+            self.decided[task.id] = Scheduled(task, choice, others, frozen)
+            if choice.selected != before:
+                self.counts.subtract(before)
+                self.counts.update(choice.selected)
+                self.current[task.id] = choice.selected
+                moved.add(task.id)
+        return frozenset(moved)
+
+
+def _chosen(
+    tasks: Sequence[PlacementTask],
+    kept: Sequence[frozenset[str]],
     now: datetime,
     frozen: Mapping[ObjectId, FrozenMoves],
     *,
     scored: bool,
-) -> dict[ObjectId, Scheduled]:
-    current = {task.id: task.previous for task in tasks}
-    counts: Counter[str] = Counter()
-    for names in (*kept, *current.values()):
-        counts.update(names)
-    found: dict[ObjectId, Scheduled] = {}
-    playing = tasks
-    for number in range(MOST_ROUNDS):
-        moved = False
-        for task in playing:
-            before = current[task.id]
-            others = _without(counts, before) if task.limited_choice or scored else _NOBODY
-            own, sticky = frozen.get(task.id, FREE), number == MOST_ROUNDS - 1
-            choice = task.choose(ScoringContext(others, before, now), sticky=sticky, frozen=own)
-            if choice.selected == before and task.id in found:
-                choice = found[task.id].choice
-            found[task.id] = Scheduled(task, choice, others, own)
-            if choice.selected != before:
-                counts.subtract(before)
-                counts.update(choice.selected)
-                current[task.id] = choice.selected
-                moved = True
-        playing = [task for task in playing if task.limited_choice]
-        if not moved or not playing:
+) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:
+    """The choices in which the Placements rest, and those that would not without a preference for their last choice.
+
+    If the rounds do not come to rest, the last run's choices are ranked first, and the rounds begin again from what
+    follows: the next run, which begins there, then does the same and changes nothing.
+    """
+    limited = [task for task in tasks if task.limited_choice]
+    start, restless = {task.id: task.previous for task in tasks}, frozenset[ObjectId]()
+    for _ in range(MOST_ROUNDS):
+        rounds = _Rounds(dict(start), _count((*kept, *start.values())), now, frozen, scored)
+        moved, last = rounds.play(tasks), deque[frozenset[ObjectId]](maxlen=MOST_ROUNDS // 2)
+        for _ in range(MOST_ROUNDS):
+            if not moved or not limited:
+                return rounds.decided, frozenset()
+            moved = rounds.play(limited)
+            last.append(moved)
+        restless = frozenset().union(*last)
+        rounds = _Rounds(dict(start), _count((*kept, *start.values())), now, frozen, scored)
+        rounds.play(tasks, sticky=True)
+        if rounds.current == start:
             break
-    return found
+        start = rounds.current
+    return rounds.decided, restless
+
+
+def _count(choices: Iterable[frozenset[str]]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for names in choices:
+        counts.update(names)
+    return counts
 
 
 def _without(counts: Mapping[str, int], own: Iterable[str]) -> dict[str, int]:

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from muster.data.codes import Code
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.data.names import few
 from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
 from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.candidates import Candidates
@@ -129,6 +132,16 @@ _BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or canno
 _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
+def _restless(shared: Shared, ids: frozenset[ObjectId]) -> Iterator[Finding]:
+    """A finding for each Placement whose choice does not last."""
+    for id_ in sorted(ids):
+        cause = f"the choices of {few(sorted(ids))} change each other's scores"
+        message = f"no choice of {id_} lasts, so it keeps its clusters: {cause}"
+        hint = "give the prioritizer Balance weights of one sign in all of them"
+        path = ("spec", "prioritizerPolicy")
+        yield finding_at(shared.objects[id_], path, Code.PLACEMENTS_ANSWER_EACH_OTHER, message, hint)
+
+
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide every Placement's choice."""
     placements, approvals = placements_of(context.rules), context.broadcast(Allowance).approvals
@@ -141,6 +154,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
             yield from _unscheduled(shared, schedule, obj, compiled, now)
 
     yield from each(shared.of(PLACEMENT), placed)
+    yield from _restless(shared, schedule.restless)
     for id_ in sorted(schedule.kept.keys() - placements.keys()):
         shards = remaining(schedule, id_)
         yield from _decisions(shared, schedule, id_, shards, _BROKEN)

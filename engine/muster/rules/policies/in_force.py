@@ -12,6 +12,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
 from muster.rules.policies.lazy import Witness, cost_share
+from muster.rules.policies.wakes import Wakes
 
 if TYPE_CHECKING:
     from muster.rules.calendars.calendar import Calendar
@@ -44,7 +45,7 @@ class InForce:
     """The settings and policies in force.
 
     `grace`: the lease durations that a cluster may be silent. `counts`: sound objects of each kind in the fleet.
-    `witness`: records evaluations of expressions.
+    `witness`: records evaluations of expressions. `wakes`: collects what they ask of time.
     """
 
     settings: Settings
@@ -52,6 +53,7 @@ class InForce:
     grace: int
     counts: Mapping[Kind, int]
     witness: "Witness | None" = None
+    wakes: Wakes = field(default_factory=Wakes)
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     @property

@@ -26,6 +26,7 @@ class Scopes(StageInputs):
 
     def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and its cost limit for one object."""
+        self.rules.wakes.turn(self.clock, about)
         share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about)
         if note is None:
             scope = PolicyScope(base, policy.variables, share)

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 
-from muster.data.decision import Decision, Failed
+from muster.data.decision import Decision, Failed, Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import TAINT_EFFECTS
+from muster.data.times import earliest
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
@@ -92,7 +93,7 @@ class Taints:
         """The requested taints of a cluster."""
         previous = self.view.previous.get(obj.id)
         cluster = _TaintedCluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
-        return RequestedTaints(obj.id, tuple(cluster.asked()), cluster.put)
+        return RequestedTaints(obj.id, _by_taint(cluster.asked()), cluster.put)
 
     def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
         """The record of a policy's taint."""
@@ -145,7 +146,7 @@ class _TaintedCluster:
         key = rule_key(self.obj.kind, rule)
         stays = not applies and self._put_by(policy, key) and any(one.stale_types for one in watched)
         if (applies or stays) and not policy.handles_silence:
-            self.put[key] = self.run.entry(policy, key)
+            self.put.setdefault(key, self.run.entry(policy, key))
         horizon = clock.horizon
         if not applies and not stays and horizon is None:
             return
@@ -160,6 +161,18 @@ class _TaintedCluster:
         except PolicyFailure as failure:
             self.run.failures.add(policy, failure, self.obj.id)
             return rule_key(self.obj.kind, rule) in self.before
+
+
+def _by_taint(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """One decision about each taint: that of the first rule that asks for it; if none does, none does until the first
+    instant at which one may."""
+    by_path: dict[Path, Decision] = {}
+    for decision in decisions:
+        earlier = by_path.setdefault(decision.path, decision)
+        if earlier.value is None:
+            horizon = earliest(earlier.horizon, decision.horizon) if decision.value is None else decision.horizon
+            by_path[decision.path] = decision._replace(horizon=horizon)
+    return tuple(by_path.values())
 
 
 def latches(
