@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,7 @@ import yaml
 from tests.support.commandline import Run
 from tests.support.commandline import muster as muster
 from tests.support.git import Repo, new_repository
-from tests.support.hub import Hub, needs_hub
-from tests.support.hub import hub as hub
+from tests.support.hub import Hub, needs_hub, running_hub
 
 KUBECTL = shutil.which("kubectl")
 pytestmark = [needs_hub, pytest.mark.skipif(KUBECTL is None, reason="kubectl not installed")]
@@ -34,6 +33,13 @@ spec: {}
 _FILES = {f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "us"), ("c", "eu"))} | {
     f"{namespace}.yaml": _PLACEMENT % namespace for namespace in ("blog", "shop")
 }
+
+
+@pytest.fixture(name="hub", scope="module")
+def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub of its own: the answers name all clusters, and other files leave some on the shared one."""
+    with running_hub(tmp_path_factory.mktemp("kubectl") / "hub") as made:
+        yield made
 
 
 @pytest.fixture
