@@ -1,7 +1,5 @@
 """As of when a run decides: never silently earlier than the last one did."""
 
-import itertools
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,10 +9,10 @@ from muster.cli import exits
 from muster.cli.instants import instant_of
 from muster.data.times import format_time, parse_time
 from muster.features.watch.watch import Watcher
-from muster.git.enginecommits import last_run
+from muster.git.enginecommits import LastRun, last_run
 from muster.git.repository import open_repository
 from muster.run.state import open_state
-from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster, observed
+from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster
 from tests.support.git import Repo
 
 __all__ = ["muster"]
@@ -70,7 +68,7 @@ def test_by_name_it_goes_back(decided: Repo, muster: Muster) -> None:
     body = decided.git("log", "-1", "--format=%B")
     assert f"decided as of {FIRST}, before the last run" in body
     assert f"Muster-Now: {FIRST}" in body
-    assert muster(decided, "reconcile", "--now", FIRST)[1] == "nothing to do\n"
+    assert muster(decided, "reconcile", "--now", FIRST)[1] == "nothing to do\n", "the later decisions are undone"
 
 
 def test_commits_of_others_on_top_change_nothing(decided: Repo, muster: Muster) -> None:
@@ -80,19 +78,54 @@ def test_commits_of_others_on_top_change_nothing(decided: Repo, muster: Muster) 
     assert muster(decided, "reconcile", "--now", FIRST)[0] == exits.REPOSITORY
 
 
-def test_a_last_run_in_the_far_future_has_a_way_out(decided: Repo, muster: Muster) -> None:
-    """A broken clock: a run decided in 2099."""
-    evil = decided.commit_run({"derived/notes.txt": "x"}, "3 clusters fine", now="2099-01-01T00:00:00Z")
-    code, _, err = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z")
+def test_a_run_ahead_of_the_clock_stops_nothing_and_is_named(decided: Repo, muster: Muster) -> None:
+    """A broken clock, or a forged commit: a run that decided in 2099."""
+    ahead = decided.commit_run({"derived/notes.txt": "x"}, "3 clusters fine", now="2099-01-01T00:00:00Z")
+    for command, code in (("reconcile", exits.FINE), ("plan", exits.FINE)):
+        done, _, err = muster(decided, command, "--now", "2026-01-01T00:07:00Z")
+        assert done == code
+        assert f"warning MUS505: commit {ahead[:12]} says that a run decided as of 2099-01-01T00:00:00Z" in err
+    assert muster(decided, "reconcile", "--now", FIRST)[0] == exits.REPOSITORY, "the run before it counts"
+    decided.commit({"clusters/b/cluster.yaml": cluster("b")})
+    assert "MUS505" in muster(decided, "reconcile", "--now", "2026-01-01T00:07:30Z")[2]
+    assert "MUS505" not in muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z")[2], "a later run decided"
+
+
+@pytest.mark.parametrize("files", [{}, {"derived/notes.txt": "x"}], ids=["empty", "edits derived files"])
+def test_no_commit_takes_the_guard_away(decided: Repo, muster: Muster, files: dict[str, str]) -> None:
+    for _ in range(2):
+        decided.commit_run(files, now="2000-01-01T00:00:00Z")
+        files = {path: f"{text}x" for path, text in files.items()}
+    code, _, err = muster(decided, "reconcile", "--now", FIRST)
     assert code == exits.REPOSITORY
-    assert evil[:12] in err
-    assert "2099-01-01T00:00:00Z" in err
-    assert "run muster reconcile --back-in-time once" in err
-    code, _, _ = muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z", "--back-in-time")
-    assert code == exits.FINE
-    assert decided.git("log", "-1", "--format=%(trailers:key=Muster-Now,valueonly)").strip() == "2026-01-01T00:07:00Z"
-    assert decided.git("diff", "--name-only", "HEAD~1") == ""  # nothing else had to change
-    assert muster(decided, "reconcile", "--now", "2026-01-01T00:08:00Z") == (exits.FINE, "nothing to do\n", "")
+    assert f"before the last run ({decided.tip('HEAD~2')[:12]}), {EXPIRED}" in err
+
+
+def test_a_pair_that_undoes_itself_is_no_run(decided: Repo, muster: Muster) -> None:
+    """Even if both commits look like runs, at an instant that is past."""
+    decided.commit_run({"derived/notes.txt": "x"}, now="2026-02-01T00:00:00Z")
+    decided.commit_run({"derived/notes.txt": None}, now="2026-02-01T00:00:00Z")
+    assert muster(decided, "reconcile", "--now", "2026-01-01T00:07:00Z") == (exits.FINE, "nothing to do\n", "")
+    assert muster(decided, "reconcile", "--now", FIRST)[0] == exits.REPOSITORY
+
+
+def test_a_clock_that_was_ahead_or_is_behind_stops_no_run(tmp_path: Path) -> None:
+    """By the machine's clock, which cannot tell the two apart, runs go on."""
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    first = repo.commit_run({"derived/notes.txt": "x"}, now="2026-01-02T00:00:00Z")
+    repository, noon = open_repository(repo.path, repo.environ), parse_time("2026-01-01T12:00:00Z")
+    instant = instant_of(repository, first, noon, clock=noon)
+    assert (instant.now, instant.refused) == (noon, False)
+    assert [found.code for found in instant.findings] == ["MUS505"]
+    later = instant_of(repository, first, noon + timedelta(hours=12), clock=noon + timedelta(hours=12))
+    assert (later.now, later.findings) == (noon + timedelta(hours=12), frozenset())
+    near = instant_of(repository, first, noon + timedelta(hours=11, minutes=56), clock=noon)
+    assert near.now == parse_time("2026-01-02T00:00:00Z"), "clocks may differ by minutes"
+
+
+def test_nothing_of_the_future_is_pushed(decided: Repo, muster: Muster) -> None:
+    code, _, err = muster(decided, "reconcile", "--now", "2099-01-01T00:00:00Z", "--push")
+    assert (code, "--now lies ahead of the clock" in err) == (exits.USAGE, True)
 
 
 @pytest.mark.parametrize("forged", ["Muster-Now: {late}", "Muster-Now: {late}\nMuster-Source: {tip}"])
@@ -142,7 +175,10 @@ def test_a_shallow_clone_that_does_not_reach_the_last_run_looks_at_what_it_deriv
 def test_a_fleet_that_was_never_reconciled_has_no_last_run(tmp_path: Path, muster: Muster) -> None:
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     repo.commit({"notes.txt": "x"}, message="Note\n\nMuster-Now: 2099-01-01T00:00:00Z")
-    assert last_run(open_repository(repo.path, repo.environ), repo.tip()) is None
+    assert (
+        last_run(open_repository(repo.path, repo.environ), repo.tip(), parse_time(FIRST), parse_time(EXPIRED))
+        == LastRun()
+    )
     assert muster(repo, "reconcile", "--now", FIRST)[0] == exits.FINE
 
 
@@ -162,7 +198,7 @@ def test_claims_and_edits_need_no_instant(decided: Repo, muster: Muster) -> None
 
 
 def test_watch_on_a_machine_whose_clock_jumps_back(tmp_path: Path) -> None:
-    """A little: it goes on, as of the later instant. An hour: it says so, and commits nothing until it is right."""
+    """A little: it goes on, as of the later instant. An hour: it says so."""
     repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
     start = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
     clock = [start]
@@ -185,23 +221,12 @@ def test_watch_on_a_machine_whose_clock_jumps_back(tmp_path: Path) -> None:
     assert "b accepted" in told[1]
     repo.commit({"clusters/c/cluster.yaml": cluster("c")})
     told = look(start - timedelta(hours=1))
-    assert "would undo later decisions" in told[0]
-    tip = repo.tip()
-    for seconds in itertools.accumulate(_back_offs()):
-        look(start - timedelta(hours=1) + timedelta(seconds=seconds))
-    assert repo.tip() == tip
-    assert "c accepted" in look(start + timedelta(minutes=1))[0]
-    files = {"clusters/a/lease.yaml": lease("a", "2026-01-01T00:01:00Z"), "clusters/b/observed.yaml": observed("b")}
-    repo.commit(files)
-    assert look(start + timedelta(minutes=1)) is not None
+    assert "c accepted" in told[0]
+    assert any("MUS505" in line for line in told)
 
 
 def _of(line: str) -> str:
     return line.partition("the instant of ")[2]
-
-
-def _back_offs() -> Iterator[int]:
-    return iter((1, 2, 4, 8))
 
 
 class TestAClockThatJumps:
@@ -230,14 +255,13 @@ class TestAClockThatJumps:
         return {(available(repo, name)[0], taint) for name, taint in zip(self.NAMES, tainted, strict=True)}
 
     @pytest.mark.parametrize("keeps", [False, True])
-    def test_by_a_day_ahead_holds_every_effect_and_is_taken_back_by_name(
-        self, repo: Repo, muster: Muster, tmp_path: Path, keeps: bool
-    ) -> None:
+    def test_by_a_day_ahead_holds_every_effect_and_recovers(self, repo: Repo, tmp_path: Path, keeps: bool) -> None:
         told, clock = list[str](), [self.NOON]
         watcher = self.engine(repo, told, clock, tmp_path / "kept/state" if keeps else None)
         watcher.look()
         clock[0] += timedelta(days=1)
         watcher.look()
+        ahead = repo.tip()
         assert self.states(repo) == {("Unknown", False)}, "all fell silent at once: that is told, and nothing is done"
         clock[0] = self.NOON + timedelta(minutes=1)
         self.beat(repo, clock[0])
@@ -245,36 +269,32 @@ class TestAClockThatJumps:
         for _ in range(3):
             watcher.look()
             clock[0] += timedelta(minutes=1)
-        assert len(told) == 1, "once"
-        assert "--back-in-time once" in told[0]
-        assert self.states(repo) == {("Unknown", False)}
-        assert muster(repo, "reconcile", "--now", format_time(clock[0]), "--back-in-time")[0] == exits.FINE
         assert self.states(repo) == {("True", False)}
-        told.clear()
+        assert len([line for line in told if f"MUS505: commit {ahead[:12]}" in line]) == 1, "once"
         clock[0] += timedelta(minutes=1)
         self.beat(repo, clock[0])
         watcher.look()
-        clock[0] += timedelta(minutes=5)
+        clock[0] += timedelta(minutes=6)
         watcher.look()
         assert self.states(repo) == {("Unknown", False)}, "and it goes on as before"
-        assert not any("back-in-time" in line for line in told)
 
-    def test_by_a_day_back_decides_nothing_until_it_is_right(self, repo: Repo) -> None:
+    def test_by_a_day_back_goes_on_and_says_so(self, repo: Repo) -> None:
+        """It cannot tell its own clock from that of the run before; no commit stops runs."""
         told, clock = list[str](), [self.NOON]
         watcher = self.engine(repo, told, clock)
         watcher.look()
-        tip = repo.tip()
         told.clear()
         clock[0] -= timedelta(days=1)
         repo.commit({"clusters/e/cluster.yaml": cluster("e")})
         for _ in range(3):
             watcher.look()
             clock[0] += timedelta(minutes=1)
-        assert repo.tip("HEAD~") == tip, "a person's commit is all that came"
-        assert len(told) == 1
-        clock[0] = self.NOON + timedelta(minutes=1)
-        watcher.look()
         assert "derived/managedclusters/e.yaml" in repo.paths()
+        assert len([line for line in told if "MUS505" in line]) == 1
+        clock[0] = self.NOON + timedelta(minutes=1)
+        self.beat(repo, clock[0])
+        watcher.look()
+        assert self.states(repo) == {("True", False)}
 
     @pytest.mark.parametrize("behind", [timedelta(seconds=20), timedelta(minutes=4)])
     def test_two_engines_whose_clocks_differ_never_undo_one_another(
@@ -292,8 +312,10 @@ class TestAClockThatJumps:
                 self.beat(repo, fast[0])
             for engine in engines[:: 1 if minute % 2 else -1]:
                 engine.look()
-            last = last_run(open_repository(repo.path, repo.environ), repo.tip())
-            assert last is not None
+            last = last_run(
+                open_repository(repo.path, repo.environ), repo.tip(), self.NOON, self.NOON + timedelta(days=1)
+            )
+            assert last.instant is not None
             instants.append(last.instant)
         assert instants == sorted(instants)
         assert self.states(repo) == {("Unknown", False)}

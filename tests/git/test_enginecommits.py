@@ -42,9 +42,8 @@ def last(repo: Repo, revision: str = "HEAD") -> str:
 def test_what_a_run_commits_is_its_own(repo: Repo) -> None:
     source = repo.tip()
     commit = repo.commit_run({"derived/a.yaml": "1\n"}, now=LATER, more=f"\nMuster-Whole: {source}\nMuster-Policies: x")
-    assert own(repo, commit) == EngineCommit(commit, parse_time(LATER), source, source, empty=False)
-    empty = repo.commit_run()
-    assert own(repo, empty) == EngineCommit(empty, parse_time(DATE), commit, "", empty=True)
+    assert own(repo, commit) == EngineCommit(commit, parse_time(LATER), source, source)
+    assert own(repo, repo.commit_run()) is None, "it changes nothing"
 
 
 def _elsewhere(repo: Repo) -> str:

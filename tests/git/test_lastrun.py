@@ -10,16 +10,16 @@ from muster.git.repository import open_repository, resolve
 from tests.support.git import Repo, new_repository
 
 DERIVED = "derived/managedclusters/a.yaml"
-FIRST, SECOND = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
+FIRST, SECOND, UNTIL = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z", "2026-01-01T01:00:00Z"
 
 
 def derived(*transitions: str) -> str:
     return "status:\n  conditions:\n" + "".join(f"  - lastTransitionTime: '{time}'\n" for time in transitions)
 
 
-def asked(repo: Repo, revision: str = "HEAD") -> LastRun | None:
+def asked(repo: Repo, revision: str = "HEAD") -> LastRun:
     repository = open_repository(repo.path, repo.environ)
-    return last_run(repository, resolve(repository, revision))
+    return last_run(repository, resolve(repository, revision), parse_time(FIRST), parse_time(UNTIL))
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def test_where_nothing_is_derived_there_was_no_run(repo: Repo) -> None:
-    assert asked(repo) is None
+    assert asked(repo) == LastRun()
 
 
 def test_the_newest_commit_with_the_trailer_counts(repo: Repo) -> None:
@@ -43,7 +43,7 @@ def test_the_newest_commit_with_the_trailer_counts(repo: Repo) -> None:
 @pytest.mark.parametrize("said", ["", "Muster-Now: yesterday"], ids=["squashed", "no time"])
 def test_without_a_trailer_the_latest_transition_is_the_nearest_that_is_known(tmp_path: Path, said: str) -> None:
     repo = new_repository(tmp_path / "fleet")
-    repo.commit({DERIVED: derived(SECOND, FIRST)}, f"Everything at once\n\n{said}")
+    repo.commit({DERIVED: derived(SECOND, FIRST, "2099-01-01T00:00:00Z")}, f"Everything at once\n\n{said}")
     assert asked(repo) == LastRun(parse_time(SECOND))
     repo.commit({DERIVED: "status: {}\n"})
-    assert asked(repo) is None
+    assert asked(repo) == LastRun()

@@ -25,22 +25,28 @@ class Severity(Enum):
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+_CHANGE = "change"  # marks findings about what commits do
 
 
 class Code(StrEnum):
     """One kind of finding: what people see (`MUS101`), how bad it is unless said otherwise, a heading of a few words,
     and the explanation for docs/errors.md: what it means, why it is refused, what muster does meanwhile, and how to
-    mend it."""
+    mend it.
+
+    `of_change`: it is about what commits do, not about what files say. A pull request cannot waive such a finding about
+    itself: only a Waiver in its base counts.
+    """
 
     severity: Severity
     heading: str
     explanation: str
+    of_change: bool
 
-    def __new__(cls, value: str, severity: Severity, heading: str, explanation: str) -> "Code":
+    def __new__(cls, value: str, severity: Severity, heading: str, explanation: str, about: str = "files") -> "Code":
         """Make a member; its value is the code alone."""
         code = str.__new__(cls, value)
         code._value_ = value
-        code.severity, code.heading, code.explanation = severity, heading, explanation
+        code.severity, code.heading, code.explanation, code.of_change = severity, heading, explanation, about == _CHANGE
         return code
 
     # fmt: off
@@ -344,11 +350,11 @@ class Code(StrEnum):
         "same. They keep their derived state, stay chosen, and count. Restore the files, or allow the removal: name "
         "the clusters in the trailer `Muster-Allow-Removal: <names>` of the commit that removes them, or set the "
         "annotation muster.dev/allow-disruption on the Fleet or the budget. Removing them over several runs needs "
-        "no permission, and neither does a cluster with a deletionTimestamp or one that was never accepted.")
+        "no permission, and neither does a cluster with a deletionTimestamp or one that was never accepted.", _CHANGE)
     TRAILER_ALLOWS_NOTHING = ("MUS421", _W, "trailer without effect",
         "The trailer Muster-Allow-Removal names clusters, separated by commas, that the same commit removes. A "
         "number, `all`, or a cluster that another commit removes has no effect: such a permission could be used by "
-        "a later mistake.")
+        "a later mistake.", _CHANGE)
     STRATEGY_CANNOT_BE_FOLLOWED = ("MUS430", _E, "rollout strategy cannot be followed",
         "A rolloutStrategy of a ManifestWorkReplicaSet has an unknown type, an unreadable deadline or size, or names a "
         "decision group that its Placement does not have. The rollout is held: no cluster gets the template, works "
@@ -383,7 +389,16 @@ class Code(StrEnum):
         "there. A run's own commit is accepted if it is signed as Fleet.spec.commit.signers of the base requires; "
         "if the Fleet names no signers, this is a warning. Commits of `muster sign` are reported, so compare with a "
         "base that has them. Push the result of `muster import` below derived/ to the branch itself, not in a pull "
-        "request.")
+        "request.", _CHANGE)
+    RUN_AHEAD = ("MUS505", _W, "run ahead of the clock",
+        "A commit looks like one of muster's runs and names an instant that lies more than five minutes ahead of the "
+        "clock: the clock of that run was wrong, or somebody forged the commit. Its instant does not count, so runs go "
+        "on at the present. If muster's commits are signed (`Fleet.spec.commit.signers`), only a wrong clock can be "
+        "the cause.", _CHANGE)
+    RUN_FORGED = ("MUS506", _E, "commit that claims to be a run",
+        "A commit between --base and the head has a line `Muster-Now:`, `Muster-Source:` or `Muster-Whole:`, with "
+        "which muster's own commits say what a run decided on, and it is no run. The line does not count. Remove it "
+        "from the message: `git rebase --interactive`, reword.", _CHANGE)
     DERIVED_DAMAGED = ("MUS501", _W, "derived file is damaged",
         "A file under derived/ cannot be read. It is written again; times of earlier transitions in it are lost.")
     AGENTS_NOT_HEARD = ("MUS510", _E, "agents' refs are missing",

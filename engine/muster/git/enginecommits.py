@@ -2,7 +2,7 @@
 
 Anybody can write `Muster-Now: ...` into a commit message, a pull request's as well. A commit is the engine's own if
 
-* it changes nothing outside `derived/`,
+* it changes something below `derived/`, and nothing else,
 * its only parent is the commit that it names as its `Muster-Source` (on a branch that holds nothing but `derived/`,
   `Fleet.spec.derived.branch`, the source is a commit of another branch), and
 * it is signed with a key of `Fleet.spec.commit.signers`, if the Fleet names any.
@@ -10,16 +10,18 @@ Anybody can write `Muster-Now: ...` into a commit message, a pull request's as w
 All else that a message says is text. A commit whose parent is not in this clone (a shallow one) cannot be checked, and
 does not count.
 
-When the last run decided: the instant that the newest of the engine's own commits names.
+Without signatures, a person's commit can look like a run. So its trailers give it no power: a run whose result was
+undone does not count, an instant ahead of the clock does not count, an earlier instant than that of a run before it
+turns nothing back, and what a run claims to have read is compared with what it derived (`muster.fleet.vanished`).
 
-History may not reach it (a shallow clone), or have lost it (a squashed merge, a rebase). Then the latest time at which
-anything changed under `derived/` is the nearest that can be known: no run decided earlier than that.
+History may not reach the last run (a shallow clone), or have lost it (a squashed merge, a rebase). Then the latest time
+at which anything changed under `derived/` is the nearest that can be known: no run decided earlier than that.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from muster.data.locations import FOLDER
@@ -37,35 +39,46 @@ _TRANSITION: Final = b"lastTransitionTime: "
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The `now` of the last run, and its commit; empty if only derived files tell."""
+    """The latest instant of the last runs, and that run's commit, empty if only derived files tell; both empty if
+    nothing is known. `ahead`: runs since then that do not count, because their instant lies ahead of the clock."""
 
-    instant: datetime
+    instant: datetime | None = None
     commit: str = ""
+    ahead: "tuple[EngineCommit, ...]" = ()
 
 
-def last_run(repository: Repository, commit: str) -> LastRun | None:
-    """Return the last run in a commit's history; None if nothing has been derived yet."""
+def last_run(repository: Repository, commit: str, now: datetime, until: datetime, *, is_live: bool = False) -> LastRun:
+    """Return the last run in a commit's history, without runs whose instant lies after `until`.
+
+    `is_live`: `now` is the present, so runs before it do not matter, and an empty LastRun is returned for them.
+    """
     if not has_derived(repository, commit):
-        return None
+        return LastRun()
     engine = EngineCommits(repository, commit)
-    last = engine.last()
-    if last is None:
-        return _latest_transition(repository, commit)
-    last = engine.turned_back(last) or last
-    return LastRun(last.now, last.commit)
+    newest = next(engine.commits(), None)
+    if newest is None:
+        return LastRun(_latest_transition(repository, commit, until))
+    runs = list[EngineCommit]()
+    if newest.now > now:
+        runs = list(islice(engine.runs(), _NEAR))
+    elif not is_live:
+        runs = [newest, *engine.recent()]  # the newest may be forged, and name an early instant
+    ahead = tuple(takewhile(lambda run: run.now > until, runs))
+    last = max((run for run in runs if run.now <= until), key=lambda run: run.now, default=None)
+    return LastRun(ahead=ahead) if last is None else LastRun(last.now, last.commit, ahead)
 
 
 def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
-    """Return the instants of the last runs in a commit's history that changed anything, newest first."""
-    engine = EngineCommits(repository, commit)
-    return [run.now for run in islice(engine.runs(), most)]
+    """Return the instants of the engine's last commits in a commit's history, newest first."""
+    return [run.now for run in islice(EngineCommits(repository, commit).commits(), most)]
 
 
-def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
+def _latest_transition(repository: Repository, commit: str, until: datetime) -> datetime | None:
     parsed = grep_lines(repository, "lastTransitionTime: ", commit, "derived")
     texts = (line.rpartition(_TRANSITION)[2].strip(b"\"'") for line in parsed.split(b"\n"))
-    instants = [instant for text in texts if (instant := try_time(text.decode(errors="replace")))]
-    return LastRun(max(instants).replace(microsecond=0)) if instants else None
+    instants = (instant for text in texts if (instant := try_time(text.decode(errors="replace"))) is not None)
+    latest = max((instant for instant in instants if instant <= until), default=None)
+    return latest.replace(microsecond=0) if latest is not None else None
 
 
 #: Trailers: the instant of a run, the commit that it evaluated, and the last commit at which every file was whole.
@@ -76,17 +89,18 @@ WHOLE: Final = "Muster-Whole"
 _PREFIX: Final = b"Muster-"
 _ROOT: Final = FOLDER.rstrip("/").encode()
 _AT_ONCE: Final = 1000
+#: So many of the newest commits are compared with each other. They are read without asking for a log.
+_NEAR: Final = 50
 
 
 class EngineCommit(NamedTuple):
     """What a run's commit says: its instant, the commit that it evaluated, and the last commit at which every file was
-    whole, empty if that is the same. `empty`: it changes nothing."""
+    whole, empty if that is the same."""
 
     commit: str
     now: datetime
     source: str
     whole: str
-    empty: bool
 
 
 class _Text(NamedTuple):
@@ -112,31 +126,65 @@ class EngineCommits:
         """Return those commits that are the engine's own, by their ids."""
         return {one.commit: one for one in self.of(commits) if one is not None}
 
-    def runs(self) -> Iterator[EngineCommit]:
-        """Yield the runs that made the derived files at the head, newest first.
+    def commits(self) -> Iterator[EngineCommit]:
+        """Yield the engine's commits that made the derived files at the head, newest first, undone or not.
 
-        Merged branches that contributed nothing to `derived/` are not looked at, so runs on them do not count.
+        Merged branches that contributed nothing to `derived/` are not looked at.
         """
-        if not has_derived(self._repository, self._head):
-            return
-        for one in read_log(self._repository, self._head, paths=(FOLDER,), streamed=True):
-            yield from filter(None, self.of((one.commit,)))
+        for commit in self._log():
+            yield from filter(None, self.of((commit,)))
+
+    def runs(self) -> Iterator[EngineCommit]:
+        """Yield the same without commits whose changes were undone, among the newest ones."""
+        near, rest = self._near
+        yield from filter(None, self.of(_lasting(near)))
+        yield from (run for commit in self._log_of(rest) for run in self.of((commit,)) if run is not None)
+
+    def recent(self) -> Iterator[EngineCommit]:
+        """Yield those runs that are among the newest commits."""
+        yield from filter(None, self.of(_lasting(self._near[0])))
 
     def last(self) -> EngineCommit | None:
-        """Return the last run that changed derived files; None if history does not tell."""
-        newest = next(self.of((self._head,)))  # most often, and found without asking for a log
-        return newest if newest is not None and not newest.empty else next(self.runs(), None)
+        """Return the last run; None if history does not tell."""
+        return next(self.runs(), None)
 
-    def turned_back(self, last: EngineCommit) -> EngineCommit | None:
-        """Return the newest commit since the last run that only records a decision as of an earlier instant.
+    def _log(self) -> Iterator[str]:
+        """The commits that changed derived files, newest first."""
+        if next(self.of((self._head,))) is not None:  # most often
+            yield self._head
+        near, rest = self._near
+        yield from (commit for commit, _ in near if commit != self._head)
+        yield from self._log_of(rest)
 
-        It changes nothing, so it cannot make the last run a later one.
-        """
-        if last.commit == self._head:
-            return None
-        log = read_log(self._repository, f"{last.commit}..{self._head}", grep=f"^{NOW}: ")
-        parsed = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
-        return next((one for one in parsed if one.now < last.now), None)
+    def _log_of(self, head: str) -> Iterator[str]:
+        if head and has_derived(self._repository, head):
+            yield from (one.commit for one in read_log(self._repository, head, paths=(FOLDER,), streamed=True))
+
+    @cached_property
+    def _near(self) -> tuple[list[tuple[str, str]], str]:
+        """The nearest commits that changed derived files, each with what it left, and the commit where the log goes on;
+        empty if history ends before. As in git's log, a merge leads to the parent with the same derived files."""
+        changed, commit = list[tuple[str, str]](), self._head
+        (tree,) = self.derived_trees((commit,))
+        for _ in range(_NEAR):
+            parents = [value for name, value in commit_header(self._text(commit)) if name == b"parent"]
+            before = self.derived_trees(parents)
+            if tree not in before:
+                changed.append((commit, tree))
+            if not parents:
+                return changed, ""
+            at = before.index(tree) if tree in before else 0
+            commit, tree = parents[at], before[at]
+        return changed, commit
+
+    def _text(self, commit: str) -> bytes:
+        return _commit_text(next(self._objects.read((commit,))))
+
+    def derived_trees(self, commits: Sequence[str]) -> list[str]:
+        """Return the id of `derived/` in each commit; empty if it has none, or cannot be read."""
+        answers = self._objects.read([f"{commit}^{{tree}}" for commit in commits])
+        entries = (_entries(answer, self._repository.id_bytes) or () for answer in answers)
+        return [next((oid for _, name, oid in found if name == _ROOT), "") for found in entries]
 
     def _of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
         raw = [_commit_text(answer) for answer in self._objects.read(commits)]
@@ -145,19 +193,20 @@ class EngineCommits:
         before = iter([_commit_text(answer) for answer in self._objects.read(parents)])
         for commit, content, text in zip(commits, raw, parsed, strict=True):
             tree = commit_tree(next(before)) if text is not None else ""
-            if text is None or not tree or not self._is_own(text, tree, content):
-                yield None
-            else:
-                yield _engine_commit(commit, text, empty=text.tree == tree)
+            own = text is not None and bool(tree) and self._is_own(text, tree, content)
+            yield _engine_commit(commit, text) if own and text is not None else None
 
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
-        """Does a commit change nothing outside derived/, name its parent, which has this tree, and have a valid
+        """Does a commit change derived/ and nothing else, name its parent, which has this tree, and have a valid
         signature?"""
         id_bytes = self._repository.id_bytes
-        here, before = (_other_entries(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
-        follows = text.trailers[SOURCE] == list(text.parents)
-        confined = here is not None and here == before and (follows or not here)
-        return confined and (self.signers is None or _signed_with(content, self.signers))
+        here, before = (_entries(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
+        if here is None or before is None or here == before:
+            return False
+        others = [entry for entry in here if entry[1] != _ROOT]
+        confined = others == [entry for entry in before if entry[1] != _ROOT]
+        follows = text.trailers[SOURCE] == list(text.parents) or not others
+        return confined and follows and (self.signers is None or _signed_with(content, self.signers))
 
     @cached_property
     def signers(self) -> frozenset[bytes] | None:
@@ -183,6 +232,18 @@ def require_own(repository: Repository, commit: str, base: str) -> None:
         "the commit is not signed with a key that Fleet.spec.commit.signers names, so nothing was committed",
         "set gpg.format=ssh, user.signingKey and commit.gpgSign=true where muster runs, and name that key in the Fleet",
     )
+
+
+def _lasting(commits: Sequence[tuple[str, str]]) -> list[str]:
+    """Leave out the commits, of these newest first, between two that left the same derived files, and the later of
+    those two: together they changed nothing."""
+    oldest = {tree: at for at, (_, tree) in enumerate(commits)}
+    lasting, at = list[str](), 0
+    while at < len(commits):
+        at = oldest[commits[at][1]]
+        lasting.append(commits[at][0])
+        at += 1
+    return lasting
 
 
 def _commit_text(answer: GitObject | UnreadableError) -> bytes:
@@ -215,19 +276,19 @@ def _trailers(message: bytes) -> Iterator[tuple[str, str]]:
             yield key.decode(errors="replace"), value.strip(b" ").decode(errors="replace")
 
 
-def _engine_commit(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
+def _engine_commit(commit: str, text: _Text) -> EngineCommit:
     now = try_time(text.trailers[NOW][0])
     assert now is not None
     whole = next((one for one in text.trailers.get(WHOLE, ()) if is_object_id(one)), "")
-    return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, empty)
+    return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole)
 
 
-def _other_entries(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
-    """The entries of a root tree except derived/; None if it cannot be read."""
+def _entries(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
+    """The entries of a root tree; None if it cannot be read."""
     if isinstance(answer, UnreadableError) or answer.kind != "tree":
         return None
     try:
-        return [entry for entry in raw_entries(answer.content, id_bytes) if entry[1] != _ROOT]
+        return list(raw_entries(answer.content, id_bytes))
     except ValueError:
         return None
 

@@ -64,6 +64,7 @@ def read_log(
     oldest_first: bool = False,
     topological: bool = False,
     roots: bool = False,
+    full_history: bool = False,
     no_merges: bool = False,
     most: int | None = None,
     skip: int = 0,
@@ -76,7 +77,8 @@ def read_log(
     `paths` keeps the commits that touch one of these files or folders; the empty path is the root. `exclude` leaves
     out what lies below some folders. `changes` also lists the paths that a commit touches: with `first_parent`, a
     merge touches what it changes of its first parent; without, only what differs from all of its parents. `roots`
-    keeps commits without parents. `grep` is an extended regular expression that a line of the message must match.
+    keeps commits without parents. `full_history`: with `paths`, branches that were merged without effect are not left
+    out. `grep` is an extended regular expression that a line of the message must match.
     `trailer` names a trailer to read. A `streamed` log is read while git prints it, and git ends when no more commits
     are wanted; otherwise git runs to its end first. RepositoryError if git fails.
     """
@@ -88,6 +90,7 @@ def read_log(
         *(["--reverse"] if oldest_first else ()),
         *(["--topo-order"] if topological else ()),
         *(["--max-parents=0"] if roots else ()),
+        *(["--full-history"] if full_history else ()),
         *(["--no-merges"] if no_merges else ()),
         *([] if most is None else [f"--max-count={most}"]),
         *([f"--skip={skip}"] if skip else ()),

@@ -93,7 +93,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
         sizes,
         [held for key, held in new.items() if key not in old],
         [held for key, held in old.items() if key not in new],
-        with_waivers(_only(head.findings, base.findings), head.findings, head.last.now),
+        with_waivers(_only(head.findings, base.findings), head.findings, head.last.now, base.findings),
         _only(base.findings, head.findings),
         list(_begun(head, was, now, differing)),
     )

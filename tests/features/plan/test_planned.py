@@ -80,6 +80,14 @@ def test_it_is_carried_out_once(repo: Repo, plan: Path, muster: Muster) -> None:
     assert repo.tip() == before
 
 
+def test_a_plan_from_the_future_is_not_carried_out(repo: Repo, tmp_path: Path, muster: Muster) -> None:
+    plan, before = tmp_path / "future.json", repo.tip()
+    assert muster(repo, "plan", "--out", str(plan), "--now", "2099-01-01T00:00:00Z")[0] == exits.FINE
+    code, _, err = muster(repo, "reconcile", "--plan", str(plan))
+    assert (code, repo.tip()) == (exits.USAGE, before)
+    assert "is a plan as of 2099-01-01T00:00:00Z, which lies ahead of the clock" in err
+
+
 @pytest.mark.parametrize("options", [NOW, ("--back-in-time",)])
 def test_the_plan_says_as_of_when(repo: Repo, plan: Path, muster: Muster, options: tuple[str, ...]) -> None:
     code, _, err = muster(repo, "reconcile", "--plan", str(plan), *options)

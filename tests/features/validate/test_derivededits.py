@@ -13,6 +13,8 @@ from muster.cli import exits
 from muster.data.kinds import CSR
 from muster.data.times import parse_time
 from muster.data.tree import Tree
+from muster.features.validate.derivededits import derived_edits
+from muster.git.repository import open_repository
 from tests.features.pulses.test_walkthrough import Muster, cluster, fleet, muster
 from tests.support.authority import new_authority
 from tests.support.git import Repo, clone
@@ -60,8 +62,8 @@ def test_a_commit_that_changes_what_is_derived_is_named(repo: Repo, muster: Must
     assert f"commit {evil[:12]} changes derived/certificatesigningrequests/evil.yaml and 1 more" in line
     repo.git("checkout", "main", "--", "derived/")
     repo.git("rm", "-q", *CERTIFICATE)
-    repo.commit({})
-    assert edits(repo, muster) == []
+    undone = repo.commit({})
+    assert sorted(line.partition("commit ")[2][:12] for line in edits(repo, muster)) == sorted((evil[:12], undone[:12]))
 
 
 def test_a_merge_request_that_forges_a_run_is_named_where_runs_are_signed(repo: Repo, muster: Muster) -> None:
@@ -120,3 +122,57 @@ def test_a_shallow_clone_compares_with_the_base(repo: Repo, muster: Muster, tmp_
     code, out, err = muster(shallow, "validate", "--rev", "HEAD", "--base", "origin/main")
     assert code == exits.FINDINGS
     assert "MUS504" in out + err
+
+
+@pytest.mark.parametrize("where", ["topic", "main"])
+def test_a_pull_request_does_not_waive_what_its_commits_do(where: str, repo: Repo, muster: Muster) -> None:
+    """Its base may, which is decided by others."""
+    repo.commit(CERTIFICATE)
+    (found,) = (one for one in derived_edits(open_repository(repo.path, repo.environ), "main", "topic"))
+    repo.git("switch", "--quiet", where)
+    waiver = {"code": found.code.value, "file": found.about, "findings": [{"digest": found.digest}], "reason": "known",
+              "owner": "sre", "until": "2099-01-01"}  # fmt: skip
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Waiver", "metadata": {"name": "w"}, "spec": waiver}
+    repo.commit({"waivers/w.yaml": yaml.safe_dump(body)})
+    repo.git("switch", "--quiet", "topic")
+    repo.git("merge", "--quiet", "--no-edit", "main")
+    code = exits.FINDINGS if where == "topic" else exits.FINE
+    for command in (("validate", "--rev", "HEAD"), ("plan", *NOW)):
+        done, out, err = muster(repo, *command, "--base", "main")
+        assert done == code, (command, out, err)
+        assert "error MUS504" in out + err, "an error is shown in any case"
+
+
+def test_every_commit_counts_also_one_that_is_undone_or_empty(repo: Repo, muster: Muster) -> None:
+    """A pair that looks like runs; an empty commit; a merge of it; a merge that drops what the base has."""
+    now = "2026-01-01T00:00:30Z"
+    first = repo.commit_run({"derived/notes.txt": "x"}, now="2099-01-01T00:00:00Z")
+    second = repo.commit_run({"derived/notes.txt": None}, now=now)
+    assert [one[:12] in line for one, line in zip((first, second), edits(repo, muster), strict=True)] == [True, True]
+    repo.git("reset", "--quiet", "--hard", "main")
+    for said in ("Muster-Now: 2000-01-01T00:00:00Z", f"Muster-Source: {repo.tip()}", f"Muster-Whole: {repo.tip()}"):
+        empty = repo.commit({}, f"Nothing\n\n{said}")
+        repo.git("switch", "--quiet", "--create", f"more-{empty[:12]}", "main")
+        repo.commit({"notes.txt": "x"})
+        repo.git("merge", "--quiet", "--no-edit", "topic")
+        code, out, err = muster(repo, "validate", "--rev", "HEAD", "--base", "main")
+        assert code == exits.FINDINGS
+        assert f"error MUS506: commit {empty[:12]} has a line Muster-Now" in out + err
+        repo.git("switch", "--quiet", "topic")
+        repo.git("reset", "--quiet", "--hard", "main")
+
+
+def test_a_merge_does_not_drop_what_the_base_has(repo: Repo, muster: Muster) -> None:
+    repo.commit({"notes.txt": "x"})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"clusters/b/cluster.yaml": cluster("b")})
+    assert muster(repo, "reconcile", *NOW)[0] == exits.FINE
+    repo.git("switch", "--quiet", "topic")
+    repo.git("merge", "--quiet", "--no-commit", "--no-edit", "main")
+    repo.git("checkout", "--quiet", "topic", "--", "derived/")
+    repo.git("rm", "--quiet", "-r", "--cached", "derived/leases", "derived/managedclusters/b.yaml", check=False)
+    for path in ("derived/leases/b/managed-cluster-lease.yaml", "derived/managedclusters/b.yaml"):
+        (repo.path / path).unlink(missing_ok=True)
+    merge = repo.commit({})
+    (line,) = edits(repo, muster)
+    assert f"error MUS504: commit {merge[:12]} changes derived/" in line

@@ -91,6 +91,7 @@ def plan(
             settled = _supposed(reading, instant.now, state, supposed)
         else:
             settled = found.head if found else settle_reading(replace(reading, state=state), instant.now, workers)
+        settled = replace(settled, faults=settled.faults | instant.findings)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
     if out:
@@ -169,6 +170,7 @@ def _branch(
     from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits
     from muster.git.mergebase import merge_base
+    from muster.rules.checks.waivers import with_waivers
 
     repository, commit, heard = reading.repository, reading.base, reading.heard
     if repository is None or commit is None or heard is None:
@@ -182,7 +184,7 @@ def _branch(
     kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
     head = commit if commit == reading.snapshot.commit else reading.snapshot
     found = branch(repository, left, head, heard, now, kept)
-    edits = derived_edits(repository, forked, rev or "HEAD")
+    edits = with_waivers(derived_edits(repository, forked, rev or "HEAD"), (), now, found.base.findings)
     return replace(
         found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits, *reading.unasked))
     )

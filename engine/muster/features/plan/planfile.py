@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from muster.cli.documents import json_text
-from muster.cli.instants import Instant, instant_of
+from muster.cli.instants import Instant, instant_of, is_ahead
 from muster.data.locations import FOLDER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
@@ -59,7 +59,7 @@ def plan_text(settled: Settled, heard: AgentRefs) -> str:
 
 
 def read_plan(path: Path) -> Planned:
-    """Read a plan file. PlanFileError if it is malformed."""
+    """Read a plan file. PlanFileError if it is malformed, or as of an instant ahead of the clock."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -68,11 +68,17 @@ def read_plan(path: Path) -> Planned:
     if len(data) > MAX_BYTES:
         raise PlanFileError(f"{path} is not a plan: it has more than {MAX_BYTES} bytes")
     try:
-        return _planned(json.loads(data, object_pairs_hook=_once, parse_constant=_refused))
+        planned = _planned(json.loads(data, object_pairs_hook=_once, parse_constant=_refused))
     except PlanFileError as error:
         raise PlanFileError(f"{path} is not a plan: {error}") from None
     except (ValueError, RecursionError):
         raise PlanFileError(f"{path} is not a plan: it is not JSON") from None
+    if is_ahead(planned.now):
+        raise PlanFileError(
+            f"{path} is a plan as of {format_time(planned.now)}, which lies ahead of the clock: it may be committed "
+            "from then on, or make a new one with muster plan --out"
+        )
+    return planned
 
 
 def change_text(change: Tree) -> str:

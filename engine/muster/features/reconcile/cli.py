@@ -51,7 +51,8 @@ def command(
     branch moves meanwhile, its new head is evaluated: at --now if it was given, else at the present.
 
     Agents' refs are fetched first if they are on a remote. Nothing is decided if refs that the last run read cannot be
-    fetched, or if --now is more than five minutes before the last run.
+    fetched, or if --now is more than five minutes before the last run. With --push, --now may not lie ahead of the
+    clock.
 
     With --ca-cert and --ca-key, approved certificate requests are then signed, in a commit of their own (see muster
     sign).
@@ -72,11 +73,17 @@ def command(
       muster reconcile --push
       muster reconcile --plan plan.json --push
     """
+    from muster.cli.instants import is_ahead
     from muster.cli.listening import WRITER
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
     if plan and (given or back_in_time):
         raise click.UsageError("--plan has its own instant: it does not go with --now or --back-in-time.")
+    if given and push and is_ahead(now):
+        raise click.UsageError(
+            "--now lies ahead of the clock, and with --push its decisions would count for everybody: leave it out, or "
+            "try that instant without --push, with muster plan or muster forecast."
+        )
     from muster.features.reconcile.job import reconcile_once
     from muster.features.reconcile.results import written_results
 

@@ -23,6 +23,7 @@ from muster.data.kinds import kind_of
 from muster.dataclass import dataclass
 from muster.features.plan.planfile import Planned, planned_instant, require_same
 from muster.fleet.faults import stage_fault
+from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import build_commit
@@ -48,12 +49,12 @@ _HOUR: Final = timedelta(hours=1)
 
 
 def waits_until(repository: Repository, commit: str, settled: Settled) -> datetime | None:
-    """Return when the result may be committed; None: at once."""
+    """Return when the result may be committed; None: at once. Commits ahead of the run's instant do not count."""
     last = settled.last
     most = last.fleet.settings.most_commits
     if most is None or any(map(_is_loss, settled.changes)):
         return None
-    instants = [instant for instant in last_runs(repository, commit, most) if instant > last.now - _HOUR]
+    instants = [instant for instant in last_runs(repository, commit, most) if -_HOUR < instant - last.now <= CLOCK_SKEW]
     return min(instants) + _HOUR if len(instants) == most else None
 
 
@@ -85,6 +86,7 @@ def reconcile(
     remote: str | None = None,
     attempts: Iterable[int],
     freshness: Freshness = WRITER,
+    is_present: bool = False,
     back_in_time: bool = False,
     state: RunState | None = None,
     workers: "Workers | None" = None,
@@ -92,15 +94,17 @@ def reconcile(
 ) -> ReconcileResult:
     """Evaluate the branch's head and commit the result; with a remote, push it there too.
 
-    `now` is called once per evaluation (see `git.push.branch_attempts`). With a remote, its head is evaluated, or the
-    local one if that is ahead. `freshness`: how fresh the agents' refs must be. `back_in_time`: evaluate at an earlier
-    instant than the last run's, and commit even without changes, so that it becomes the last run's. `state` of earlier
-    runs makes the evaluation incremental, with the same result; `workers` make full runs. A `planned` result is
-    committed at the plan's instant; PlanMovedError if the result differs.
+    `now` is called once per evaluation (see `git.push.branch_attempts`); `is_present`: it is the clock. With a remote,
+    its head is evaluated, or the local one if that is ahead. `freshness`: how fresh the agents' refs must be.
+    `back_in_time`: evaluate at an earlier instant than the last run's. `state` of earlier runs makes the evaluation
+    incremental, with the same result; `workers` make full runs. A `planned` result is committed at the plan's instant;
+    PlanMovedError if the result differs.
     RepositoryError if the branch does not exist, the two have diverged, a person's edit is in the way, the remote
     refuses, the branch keeps moving, agent refs could not be fetched, or `now` is before the last run.
     """
-    request = _ReconcileRequest(repository, now, branch, remote, freshness, back_in_time, state, workers, planned)
+    request = _ReconcileRequest(
+        repository, now, is_present, branch, remote, freshness, back_in_time, state, workers, planned
+    )
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
@@ -164,6 +168,7 @@ class _ReconcileRequest:
 
     repository: Repository
     now: Callable[[], datetime]
+    is_present: bool
     branch: str
     remote: str | None
     freshness: Freshness
@@ -191,18 +196,20 @@ class _ReconcileRequest:
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
         else:
-            instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
+            now = self.now()
+            clock = now if self.is_present else None
+            instant = writing_instant(repository, base, now, back_in_time=self.back_in_time, clock=clock)
         question = Question(repository, base, heard, instant.now, remembered)
         late = _late(question, self.state)
         found = answer(question, self.state, self.workers)
-        settled = found.settled
+        settled = replace(found.settled, faults=found.settled.faults | instant.findings)
         if again and settled.first.fleet.refs.unheard - settled.first.fleet.refs.withheld:
             return self.decide(None)  # another run has read more refs
         require_heard(repository, settled.first, heard, self.freshness)
         if self.planned:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)
-        if not settled.files and not earlier:
+        if not settled.files:
             return _Run(question, found, settled, instant, tips, apart, listened, late=late)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
             return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
@@ -221,8 +228,9 @@ class _ReconcileRequest:
         if not run.message or self.back_in_time or run.apart:  # on a derived branch only another engine can be faster
             return None
         tips = find_tips(self.repository, self.branch, self.remote)
-        instant = instant_of(self.repository, tips.base, run.instant.now)
-        if instant.refused or instant.now != run.instant.now:
+        clock = run.instant.now if self.is_present else None
+        instant = instant_of(self.repository, tips.base, run.instant.now, clock=clock)
+        if instant.refused or (instant.now, instant.findings) != (run.instant.now, run.instant.findings):
             return None  # another run has decided since
         doing(RunStep.FOLLOWING)
         if not holds_at(run.question, run.found, self.state, tips.base):

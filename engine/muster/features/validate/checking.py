@@ -58,7 +58,16 @@ def check(
         findings = touched_findings(fleet, names)
     from muster.rules.checks.waivers import shown
 
-    return shown(findings, present(), fleet.findings), count
+    of_base = _base_findings(repo, base) if base and any(one.code.of_change for one in findings) else None
+    return shown(findings, present(), fleet.findings, of_base), count
+
+
+def _base_findings(repo: Path, base: str) -> "Sequence[Finding]":
+    """The findings of the base, with its Waivers: a change does not waive what it does itself."""
+    from muster.cli.reading import snapshot_of
+    from muster.run.checking import check_snapshot
+
+    return check_snapshot(snapshot_of(repo, base, worktree=False)).findings
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from muster.fleet.fleet import Fleet
 def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     """Return the findings in these files, and those about every object that has a part in one of them.
 
-    Also included: for `.musterignore` every file that lost its object; for any change held removals, and refused
-    deletions; for a policy, its binding, and the objects that they read everything that the policy refuses.
+    Also included: for `.musterignore` every file that lost its object; findings about the change, such as held
+    removals, and refused deletions; for a policy, its binding, and the objects that they read everything that the
+    policy refuses.
     """
     names = set(files)
-    always = _LOST if ".musterignore" in names else _FLEET_WIDE
+    ignores = ".musterignore" in names
     declared = {
         *fleet.objects,
         *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id)),
@@ -30,7 +31,8 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         for found in fleet.sorted_findings()
         if found.file in names
         or found.object in objects
-        or found.code in always
+        or found.code.of_change
+        or (ignores and found.code == Code.FILE_LOST_ITS_OBJECT)
         or (
             found.code == Code.ADMISSION_REFUSED
             and (found.policy in policies or (found.object not in declared and found not in fleet.beyond.found))
@@ -56,8 +58,3 @@ def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId
         group = str(read.get("apiVersion", "")).rpartition("/")[0]
         if obj.id in objects or obj.id.name in bound or (group, read.get("kind")) in kinds:
             yield obj.id
-
-
-#: Findings about held removals and edited derived files; and about files that lost their objects.
-_FLEET_WIDE = frozenset((Code.REMOVALS_HELD, Code.DERIVED_EDITED))
-_LOST = _FLEET_WIDE | {Code.FILE_LOST_ITS_OBJECT}

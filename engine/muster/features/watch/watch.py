@@ -110,8 +110,8 @@ class Watcher:
                 return
             self._print(now, *recover(self.repository))
             done = reconcile(
-                self.repository, self._present, branch=self.branch, remote=self._remote, attempts=branch_attempts(),
-                freshness=self._freshness, state=self._kept, workers=self._workers,
+                self.repository, self._present, is_present=True, branch=self.branch, remote=self._remote,
+                attempts=branch_attempts(), freshness=self._freshness, state=self._kept, workers=self._workers,
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._freshness.ask and done.heard.has_remote)
             self._tell(done)
@@ -232,7 +232,10 @@ class Watcher:
         errors = [found for found in findings if found.fails and found.code != Code.DOES_NOT_SETTLE]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
-        standing = [found for found in findings if is_any_fault(found) or (self._verbose and not found.fails)]
+        standing = [
+            found for found in findings
+            if is_any_fault(found) or found.code == Code.RUN_AHEAD or (self._verbose and not found.fails)
+        ]  # fmt: skip
         texts = {f"  {found.code}: {found.message}": None for found in standing}
         for text in [text for text in texts if text not in self._standing][:_MAX_PRINTED]:
             self.say(text)

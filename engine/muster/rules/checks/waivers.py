@@ -6,12 +6,15 @@ each (MUS701), next to all others; `shown` applies them.
 A waiver is bound to a finding: code, object or file, severity and text, without line numbers. Another problem of the
 same object, or a changed text, is not silenced. Warnings, notes and advice are silenced. An error still blocks its
 object's change, so it is shown with the waiver, but does not fail the command.
+
+A pull request can waive findings about its files, but none about what its commits do (`Code.of_change`): there, the
+waivers of its base count.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from muster.data.codes import CODES, Code
 from muster.data.finding import Finding, Waiver
@@ -30,14 +33,17 @@ PROVED: Final = frozenset((
     Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN, Code.GATE_NEVER_PASSES,
     Code.ALWAYS_THE_SAME, Code.SCORE_OUT_OF_RANGE, Code.STAGE_NEVER_REACHED,
 ))  # fmt: skip
-#: Codes that cannot be waived: faults in muster, and findings about waivers.
+#: Codes that cannot be waived: faults in muster, runs ahead of the clock, and findings about waivers.
 NEVER: Final = OURS | {
+    Code.RUN_AHEAD,
     Code.WAIVER,
     Code.NOTHING_TO_WAIVE,
     Code.WAIVER_EXPIRED,
     Code.WAIVER_EXPIRES_SOON,
     Code.WAIVER_SILENCES_NOTHING,
 }
+#: Waivers by the code and what they are about.
+_Waivers: TypeAlias = dict[tuple[str, str], list[Waiver]]
 #: How long before its date a waiver is about to expire.
 _SOON: Final = timedelta(days=14)
 
@@ -71,14 +77,30 @@ def waivers_in(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.code == Code.WAIVER and one.waiver is not None]
 
 
-def with_waivers(findings: Iterable[Finding], standing: Iterable[Finding], now: datetime) -> list[Finding]:
-    """Return findings sorted by place, each with the `standing` waiver that covers it at `now`."""
-    waivers = (one.waiver for one in waivers_in(standing) if one.waiver is not None)
-    in_force = grouped(((one.code, one.about), one) for one in waivers if not expired(one, now))
-    return sorted({replace(one, waiver=_waiver_of(one, in_force)) for one in findings}, key=Finding.sort_key)
+def with_waivers(
+    findings: Iterable[Finding], standing: Iterable[Finding], now: datetime, base: Iterable[Finding] | None = None
+) -> list[Finding]:
+    """Return findings sorted by place, each with the `standing` waiver that covers it at `now`.
+
+    `base` are the findings of what a change is compared with: findings about the change are covered by its waivers.
+    """
+    standing_ones = _in_force(standing, now)
+    of_base = standing_ones if base is None else _in_force(base, now)
+    covered = (
+        replace(one, waiver=_waiver_of(one, of_base if one.code.of_change else standing_ones)) for one in findings
+    )
+    return sorted(set(covered), key=Finding.sort_key)
 
 
-def shown(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding] | None = None) -> list[Finding]:
+def _in_force(findings: Iterable[Finding], now: datetime) -> _Waivers:
+    waivers = (one.waiver for one in waivers_in(findings) if one.waiver is not None)
+    return grouped(((one.code, one.about), one) for one in waivers if not expired(one, now))
+
+
+def shown(
+    findings: Iterable[Finding], now: datetime, standing: Iterable[Finding] | None = None,
+    base: Iterable[Finding] | None = None,
+) -> list[Finding]:  # fmt: skip
     """Return the findings to show: `with_waivers`, without waivers except for expired ones.
 
     The waivers are `standing`, or among the findings.
@@ -86,7 +108,7 @@ def shown(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding
     findings = list(findings)
     expiries = (_expiry(one, now) for one in waivers_in(findings))
     rest = (one for one in findings if one.code != Code.WAIVER)
-    found = with_waivers(rest, findings if standing is None else standing, now)
+    found = with_waivers(rest, findings if standing is None else standing, now, base)
     return sorted({*_joined(found), *(one for one in expiries if one is not None)}, key=Finding.sort_key)
 
 
@@ -106,7 +128,7 @@ def expired(waiver: Waiver, now: datetime) -> bool:
     return now.date().isoformat() >= waiver.until
 
 
-def _waiver_of(found: Finding, in_force: dict[tuple[str, str], list[Waiver]]) -> Waiver | None:
+def _waiver_of(found: Finding, in_force: _Waivers) -> Waiver | None:
     speaking = in_force.get((found.code, found.about), ())
     return next((waiver for waiver in speaking if found.digest in waiver.digests), None)
 
