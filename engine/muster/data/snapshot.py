@@ -120,8 +120,16 @@ class Past(Protocol):
         """Were there runs since that commit, which found incomplete files?"""
 
     @property
+    def proven(self) -> bool:
+        """Is it certain that muster made that run? Else what it left out may have been hidden from the next one."""
+
+    @property
     def allowances(self) -> tuple[StatedRemovals, ...]:
         """The trailers `Muster-Allow-Removal` of the commits since the last run, oldest first."""
+
+    @property
+    def earlier_allowances(self) -> tuple[StatedRemovals, ...]:
+        """The same of commits before, since an earlier run: the last one may be one that a person forged."""
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
         """Return the versions of each file at `paths` since the last run, including the one that it read, newest first.
@@ -134,6 +142,15 @@ class Past(Protocol):
 
     def had(self, path: str, oid: str) -> bool:
         """Did the last run read a file with this id there?"""
+
+    def replaced(self, paths: Collection[str]) -> Mapping[str, tuple[str, Sequence[SourceFile]]]:
+        """Return the commit that gave each of these files its present content, and the versions before, newest first.
+
+        A file that never had other content has no entry.
+        """
+
+    def changed_since(self, commit: str) -> Sequence[SourceFile]:
+        """Return the files at a commit of those that differ now."""
 
 
 class Author(NamedTuple):

@@ -28,7 +28,7 @@ from muster.git.repository import Repository, has_commit, has_derived, is_ancest
 from muster.git.trees import AT_ONCE, find_entries, list_tree
 
 if TYPE_CHECKING:
-    from muster.git.enginecommits import EngineCommit
+    from muster.git.enginecommits import EngineCommit, EngineCommits
 
 #: So many commits are searched, from the newest back.
 _MOST_VERSIONS: Final = 10_000
@@ -122,12 +122,27 @@ class History:
         """Were there runs since that commit, which found files that were not whole?"""
         return self.commit != self._source
 
+    @property
+    def proven(self) -> bool:
+        return self._engine.signers is not None
+
     @cached_property
     def allowances(self) -> tuple[StatedRemovals, ...]:
         """What commits since the last run allow, oldest first, each with what it changed."""
-        since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
+        last = self._last
+        return self._allowances(self._head, [f"^{last.commit}", f"^{last.source}"] if last else [])
+
+    @cached_property
+    def earlier_allowances(self) -> tuple[StatedRemovals, ...]:
+        """What commits before that allow, since an earlier run."""
+        last, earlier = self._last, [*self._engine.recent()][-1:]
+        if last is None or not earlier or earlier[0] == last:
+            return ()
+        return self._allowances(last.source, [f"^{earlier[0].commit}", f"^{earlier[0].source}"])
+
+    def _allowances(self, head: str, since: Sequence[str]) -> tuple[StatedRemovals, ...]:
         log = read_log(
-            self._repository, self._head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
+            self._repository, head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
             trailer=ALLOWED,
         )  # fmt: skip
         return tuple(self._allowance(one.commit, one.parents, one.trailers) for one in log if one.trailers)
@@ -159,6 +174,24 @@ class History:
     def had(self, path: str, oid: str) -> bool:
         return self._trees[1].get(path) == (oid,)
 
+    def replaced(self, paths: Collection[str]) -> Mapping[str, tuple[str, Sequence[SourceFile]]]:
+        written = dict[str, list[tuple[str, str]]]()
+        log = read_log(
+            self._repository, self._head, paths=sorted(paths), first_parent=True, changes=True, most=_MOST_VERSIONS
+        )
+        for logged in log:
+            for change in logged.changes:
+                if change.new is not None and change.path in paths and is_data(change.raw):
+                    written.setdefault(change.path, []).append((logged.commit, change.new.oid))
+        return {
+            path: (versions[0][0], [self._file(path, oid) for _, oid in versions[1:]])
+            for path, versions in written.items() if len(versions) > 1
+        }  # fmt: skip
+
+    def changed_since(self, commit: str) -> Sequence[SourceFile]:
+        changes = changed_paths(self._repository, commit, self._head)
+        return [self._file(one.path, one.old.oid) for one in changes if one.old and _is_peoples(one.path)]
+
     def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
         newest, then = self._trees
         found: dict[str, list[SourceFile]] = {}
@@ -171,10 +204,14 @@ class History:
         return found
 
     @cached_property
-    def _last(self) -> "EngineCommit | None":
+    def _engine(self) -> "EngineCommits":
         from muster.git.enginecommits import EngineCommits  # a run asks only if files are gone
 
-        return EngineCommits(self._repository, self._head).last()
+        return EngineCommits(self._repository, self._head)
+
+    @cached_property
+    def _last(self) -> "EngineCommit | None":
+        return self._engine.last()
 
     @property
     def _source(self) -> str:

@@ -351,7 +351,9 @@ class _Unasked:
 
     commit = "unknown"
     lingers = False
+    proven = True
     allowances = ()
+    earlier_allowances = ()
 
     def __init__(self) -> None:
         self.asked: set[str] = set()
@@ -366,5 +368,13 @@ class _Unasked:
         return {}
 
     def had(self, path: str, oid: str) -> bool:  # noqa: ARG002 - it has none
-        """Say nothing."""
+        """Always False: a shard has no history."""
         return False
+
+    def replaced(self, paths: Collection[str]) -> Mapping[str, tuple[str, Sequence[SourceFile]]]:  # noqa: ARG002
+        """Always empty: a shard has no history."""
+        return {}
+
+    def changed_since(self, commit: str) -> Sequence[SourceFile]:  # noqa: ARG002 - it has none
+        """Always empty: a shard has no history."""
+        return ()

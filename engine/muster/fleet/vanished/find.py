@@ -17,7 +17,7 @@ removals.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -25,7 +25,7 @@ from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, is_cluster, kind_of
-from muster.data.snapshot import Skipped, Snapshot, StatedRemovals
+from muster.data.snapshot import Past, Skipped, Snapshot, StatedRemovals
 from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -164,7 +164,7 @@ def find_vanished(
     unidentified = bool(search.unclear) and not accounted_for(search, past)
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
-    allowed, unused = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
+    allowed, unused = _allowed(past, set(_gone_clusters(search)))
     slips = NOTHING_DAMAGED
     if reading.has_damage or broken or search.findings or search.unclear or search.unsure:  # else no history is asked
         elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
@@ -182,8 +182,18 @@ def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *,
     return DamagedFiles(frozenset(file for file in files if file), ids, elsewhere or unheld or search.unsure)
 
 
-def _any_cluster_is_gone(search: Search) -> bool:
+def _allowed(past: Past | None, gone: set[ObjectId]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
+    """`allowed_removals` of the clusters that are gone. A forged run hides no permission: each is used once."""
+    if past is None or not gone:
+        return frozenset(), ()
+    allowed, unused = allowed_removals(past.allowances)
+    if gone - allowed and not past.proven and (earlier := past.earlier_allowances):
+        allowed, _ = allowed_removals((*earlier, *past.allowances))
+    return allowed, unused
+
+
+def _gone_clusters(search: Search) -> Iterator[ObjectId]:
     present = (search.declared, search.broken, search.reading.broken)
-    return any(
-        id_ for id_ in search.previous if kind_of(id_) in CLUSTERS and not any(id_ in known for known in present)
-    )
+    for id_ in search.previous:
+        if kind_of(id_) in CLUSTERS and not any(id_ in ids for ids in present):
+            yield id_

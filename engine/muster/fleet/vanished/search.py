@@ -163,6 +163,8 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
             then = _held(versions)
             if state := _state(suspect, then):
                 search.keep(path, state, search.lost(then), certain=True)
+    if not past.proven:
+        _hidden(search, past, suspects)
     for path in ignored_paths:
         if path in before:
             search.keep(path, "ignored", search.lost(_held(before[path])), certain=True)
@@ -170,6 +172,31 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
         earlier = past.before((skip.path,)) or past.below(skip.path)
         for path, versions in earlier.items():
             search.keep(path, skip.reason, search.lost(_held(versions)), certain=True)
+
+
+#: So many suspect files are looked at beyond the last run.
+_MOST_HIDDEN = 50
+
+
+def _hidden(search: Search, past: Past, suspects: Mapping[str, Suspect]) -> None:
+    """Keep what suspect files held before a commit that looks like a run, and that no file declared from then on.
+
+    A run would have said that something was lost. A commit that only looks like one says nothing, so what it claims to
+    have read is no proof. An object that another file declared then was moved, and may have been removed since.
+    """
+    read = [path for path in sorted(suspects) if past.had(path, suspects[path].source.oid)]
+    for path, (commit, versions) in past.replaced(read[:_MOST_HIDDEN]).items():
+        then = _held(versions)
+        state = _state(suspects[path], then)
+        lost = {id_ for id_ in search.lost(then) if not _was_removed(search, id_)} if state else set()
+        if lost:
+            lost -= {part.id for file in past.changed_since(commit) for part in read_again(file).parts}
+        search.keep(path, state, lost, certain=True)
+
+
+def _was_removed(search: Search, id_: ObjectId) -> bool:
+    """Did a run remove an object of which something was derived?"""
+    return kind_of(id_).counted and id_ not in search.previous
 
 
 def accounted_for(search: Search, past: Past | None) -> bool:
