@@ -25,6 +25,7 @@ THROUGH = {
     "cel": {
         "cel/checker/test_infer.py": "checker/check checker/literals checker/messages checker/unify",
         "cel/runtime/test_budget.py": "library/arguments weights",
+        "cel/runtime/test_size.py": "unfolding",
         "cel/test_against_cel_cpp.py": "library/operators",
         "cel/test_cache.py": "serial",
         "cel/test_cost.py": "extent",

@@ -11,6 +11,7 @@ from muster.cel.errors import CompileError, CostIssue, Issue, issue_at
 from muster.cel.parser import parse
 from muster.cel.resolve import resolve
 from muster.cel.types import DYN, Type, reduce_type
+from muster.cel.unfolding import unfolding_issue
 
 _MOST_ISSUES = 20
 
@@ -38,6 +39,8 @@ def analyse(text: str, env: Env) -> Analysis:
         types = checked.types
         doubts = tuple(issue for issue in checked.issues if issue.is_warning)
         warnings = _first(doubts, text)
+    if large := unfolding_issue(node, text):
+        raise CostIssue((large,))
     resolved = resolve(node, env)
     return resolved, _needed(resolved, types), warnings
 

@@ -14,9 +14,11 @@ from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
 from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, CostBudget, Meter
 from muster.cel.runtime.describe import named
+from muster.cel.runtime.size import require_size
 from muster.cel.runtime.temporal import PreciseInstant
 from muster.cel.trace import Trace, trace_of
 from muster.cel.types import Type
+from muster.cel.unfolding import builds
 from muster.cel.weights import weigh
 
 
@@ -47,6 +49,7 @@ class Program:
 
     __slots__ = (
         "_body",
+        "_builds",
         "_code",
         "_explain",
         "_limit",
@@ -84,6 +87,7 @@ class Program:
         self.cost = weigh(ast.walk(node), env, types)
         self.reads = _free_names(node)
         self._timed = "now" in self.reads
+        self._builds = builds(node)
         self._explain: Step | None = None
         self._code = code
         self._body: Body = self._interpret if code.body is None else code.body
@@ -108,7 +112,14 @@ class Program:
                 return recover(error, variables)
 
         evaluator = self._code.evaluator
-        self.evaluate = interpret if evaluator is None else evaluator(recover, units)
+        evaluate = interpret if evaluator is None else evaluator(recover, units)
+
+        def measured(variables: Mapping[str, Any]) -> Any:
+            value = evaluate(variables)
+            require_size(value)
+            return value
+
+        self.evaluate = measured if self._builds else evaluate
         return self.evaluate
 
     def _interpret(self, variables: Mapping[str, Any], meter: Meter) -> Any:
@@ -194,6 +205,11 @@ class Program:
                 value = self._recover(raised, variables, limit, shared)
             except EvaluationError as explained:
                 error = explained
+        if self._builds and error is None:
+            try:
+                require_size(value)
+            except EvaluationError as large:
+                value, error = None, large
         cost = min(limit - meter[0], limit)
         if shared is not None:
             shared.end(outer, cost)
@@ -217,9 +233,9 @@ class Program:
         try:
             if meter[0] < 0:
                 raise BudgetExceeded("", self.node.offset)  # noqa: TRY301
-            return self._body(variables, meter)
+            value = self._body(variables, meter)
         except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
-            return self._recover(raised, variables, limit, budget)
+            value = self._recover(raised, variables, limit, budget)
         finally:
             budget.running = outer
             cost = limit - meter[0] if meter[0] > 0 else limit
@@ -227,6 +243,9 @@ class Program:
                 budget.left = max(budget.left - cost, 0)
             else:
                 outer[0] -= cost
+        if self._builds:
+            require_size(value)
+        return value
 
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate again with closures that record the value of every part, up to the first error."""
