@@ -54,6 +54,11 @@ def inert(line: str) -> str:
     return _ANYWHERE.replace(line, lambda match: f"#\\x23{match[1]}") if "##" in line else line
 
 
+def inert_quoted(text: str) -> str:
+    """Do the same in text between double quotes, in JSON or YAML, without changing its meaning."""
+    return _ANYWHERE.replace(text, lambda match: f"#\\u0023{match[1]}") if "##" in text else text
+
+
 def _is_command(line: str) -> bool:
     """Does a line begin with `::NAME ...::`?"""
     letter = line[2:3]
@@ -72,8 +77,7 @@ def printable(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """Do the same in JSON without changing its meaning: strings may contain any character as an escape."""
-    if "##" in text:
-        text = _ANYWHERE.replace(text, lambda match: f"#\\u0023{match[1]}")
+    text = inert_quoted(text)
     if text.replace("\n", "").isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

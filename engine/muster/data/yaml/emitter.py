@@ -17,6 +17,7 @@ from math import isfinite
 from string import ascii_letters, digits
 from typing import Final
 
+from muster.data.printable import inert, inert_quoted
 from muster.data.tree import Tree
 from muster.data.yaml import limits
 from muster.data.yaml.loader import load_documents
@@ -29,10 +30,24 @@ _NOT_PLAIN = ("  ", " :", ": ", "::")
 _RESERVED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _LONGEST_RESERVED = 5
 #: What JSON leaves bare inside quotes and YAML does not allow there, or takes for a line's end; and what turns the
-#: direction of a line, so that it is read as something else.
+#: direction of a line or is not seen, so that it is read as something else.
 _ESCAPED = {
     code: f"\\u{code:04x}"
-    for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0xFFFE, 0xFFFF)
+    for code in (
+        *range(0x7F, 0xA0),
+        0xAD,
+        0x61C,
+        0x180E,
+        0x200B,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2060, 0x2070),
+        0xFEFF,
+        *range(0xFFF9, 0xFFFC),
+        0xFFFE,
+        0xFFFF,
+    )
 }
 #: What a literal block cannot hold: those, and other control characters.
 _NOT_LITERAL = frozenset(map(chr, (*_ESCAPED, *range(0x0A), *range(0x0B, 0x20))))
@@ -41,8 +56,10 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def _is_literal(text: str) -> bool:
-    """Can a literal block hold the text: nothing that needs an escape, no tabs, no line that ends in a space?"""
-    return text[0] not in " \n" and " \n" not in text and _NOT_LITERAL.isdisjoint(text) and _surrogate(text) is None
+    """Can a literal block hold the text: nothing that needs an escape, no tabs, no line that ends in a space, or that
+    the log of a job would take for a command?"""
+    plain = text[0] not in " \n" and " \n" not in text and _NOT_LITERAL.isdisjoint(text) and _surrogate(text) is None
+    return plain and (("::" not in text and "##" not in text) or all(inert(line) == line for line in text.split("\n")))
 
 
 def emit(tree: Tree, *, header: str = "", block_depth: int = limits.DEPTH) -> str:
@@ -102,8 +119,9 @@ def _flow_string(text: str, as_json: bool) -> str:  # noqa: FBT001 - internal
 
 
 def quoted(text: str) -> str:
-    """Return `text` in double quotes, as JSON and as both versions of YAML read it. ValueError for lone surrogates."""
-    literal = _json_string(text)
+    """Return `text` in double quotes, as JSON and as both versions of YAML read it, and without what the log of a job
+    would take for a command. ValueError for lone surrogates."""
+    literal = inert_quoted(_json_string(text))
     if literal.isascii() and "\x7f" not in literal:
         return literal
     if (surrogate := _surrogate(text)) is not None:
