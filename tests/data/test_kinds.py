@@ -1,5 +1,7 @@
 """The registry of kinds: what is said of a kind is said once, and holds together."""
 
+import pytest
+
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ALL,
@@ -9,6 +11,7 @@ from muster.data.kinds import (
     SIG_PLACEMENT_DECISION,
     TAINT_EFFECTS,
     TARGETS,
+    Kind,
     is_cluster,
     kind_of,
     kinds_named,
@@ -49,3 +52,24 @@ def test_clusters_have_a_headline_and_take_taints() -> None:
     assert TAINT_EFFECTS.keys() == {kind.name for kind in CLUSTERS}
     assert {BY_NAME[name] for name in TARGETS} == set(TARGETS.values())
     assert all(kind.counted for kind in TARGETS.values()), "adapters report on generations"
+
+
+#: What is no command: the fleet, what clusters report, and what a hub's own controllers obey.
+_NO_COMMANDS = frozenset((
+    "ManagedCluster", "Cluster", "Lease", "CertificateSigningRequest", "Placement", "PlacementDecision",
+    "ManagedClusterSet", "ManagedClusterSetBinding", "AddOnPlacementScore", "ManagedClusterAddOn", "ManifestWork",
+    "ManifestWorkReplicaSet", "ClusterProfile", "Remedy", "MultiClusterIngress", "ClusterTaintPolicy",
+    "ResourceBinding", "EndpointSlice", "ClusterPool", "ClusterClaim", "ClusterDeployment", "ClusterImageSet",
+    "ClusterDeploymentCustomization", "AdapterReport", "NodePool",
+))  # fmt: skip
+_COMMANDS = frozenset((
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "Fleet", "ConditionPolicy", "TaintPolicy",
+    "PulsePolicy", "NotificationPolicy", "DisruptionBudget", "PolicyTest", "Waiver", "Approval", "Rollout",
+    "Projection", "Calendar", "ScorePolicy",
+))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
+def test_of_each_kind_it_is_known_whether_it_commands_muster(kind: Kind) -> None:
+    assert kind.name in _COMMANDS | _NO_COMMANDS, "say whether an import may take it over"
+    assert kind.commands == (kind.name in _COMMANDS)

@@ -155,8 +155,9 @@ class Code(StrEnum):
         "or more than 20 branches that do not count for one reason. The first by name are read; this finding counts "
         "the others. A cluster in your files is always read.")
     IMPORTED_COMMAND = ("MUS143", _W, "imported object that commands muster",
-        "A dump has an object that commands muster: a Fleet with its settings, an Approval, a Waiver, or an object "
-        "with the annotation muster.dev/allow-disruption. It is written to a file that ends in `.proposed`, which "
+        "A dump has an object that commands muster: one of muster's own kinds (policies, budgets, settings, rollouts, "
+        "projections, approvals, waivers), an admission policy or its binding, or an object with the annotation "
+        "muster.dev/allow-disruption. It is written to a file that ends in `.proposed`, which "
         "muster does not read. Review it, and move what you want to a file of the fleet.")
     AGENT_OBJECT_LOST = ("MUS133", _E, "lost report of an agent",
         "The repository has lost an object of an agent's branch: a damaged disk, or an incomplete clone. Nothing of "
@@ -297,7 +298,8 @@ class Code(StrEnum):
     CEL_SUSPICIOUS = ("MUS303", _W, "suspicious expression",
         "The expression is valid but never true, or never reached.")
     CEL_TOO_COSTLY = ("MUS304", _E, "expression too costly",
-        "The expression's estimated cost is over the limit.")
+        "The expression's estimated cost is over the limit, or its value would be too large to write out: a list that "
+        "holds one part twice is written with two of them.")
     CEL_CUT_OFF = ("MUS305", _E, "expression cut off",
         "An expression cost more at run time than allowed, alone or together with the policy's other expressions "
         "and variables for the object. It counts as failed. `spec.limits` of the Fleet has the limits.")

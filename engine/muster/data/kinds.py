@@ -38,8 +38,9 @@ class Kind:
     atomic; `counted` kinds get a generation, which ignores the fields of `spec` in `of_hub`; `reported` names the
     top-level fields that an agent may write for its own cluster through an agent ref. `headline` is the type of the
     condition that judges a cluster as a whole, Unknown if it is silent; `conditions` are further types that muster
-    decides without a policy, or that reporters are expected to set. A `qualified` kind has the same name as another of
-    the registry, and the name alone means the other one.
+    decides without a policy, or that reporters are expected to set. `describes`: of muster's own kinds, one that says
+    how things are and not what to do. A `qualified` kind has the same name as another of the registry, and the name
+    alone means the other one.
     """
 
     group: str
@@ -53,12 +54,19 @@ class Kind:
     reported: tuple[str, ...] = ()
     headline: str = ""
     conditions: tuple[str, ...] = ()
+    describes: bool = False
     qualified: bool = False
 
     @property
     def label(self) -> str:
         """A unique name of the kind."""
         return f"{self.name}.{self.group}" if self.qualified else self.name
+
+    @property
+    def commands(self) -> bool:
+        """Do its objects tell muster what to decide, do or allow? An import proposes those and takes over none: muster
+        would obey whoever wrote the dump. What a hub's own controllers obey is the fleet."""
+        return self.group in (_MUSTER, _ADMISSION) and not self.describes
 
     @property
     def schema(self) -> str:
@@ -189,9 +197,9 @@ NOTIFICATION_POLICY = Kind(_MUSTER, ("v1alpha1",), "NotificationPolicy", "notifi
 DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
 ADAPTER_REPORT = Kind(
     _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec"),
-    conditions=("Applied", "Health", "Finalized"),
+    conditions=("Applied", "Health", "Finalized"), describes=True,
 )  # fmt: skip
-NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
+NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True, describes=True)
 POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
 APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")

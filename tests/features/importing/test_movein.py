@@ -4,9 +4,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 import muster
-from muster.data.kinds import BY_GROUP_KIND, KARMADA_CLUSTER, LEASE, Kind, kind_of
+from muster.data.codes import Code
+from muster.data.kinds import ALL, BY_GROUP_KIND, KARMADA_CLUSTER, LEASE, Kind, kind_of
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
@@ -50,6 +52,11 @@ def kind_of_body(body: Tree) -> Kind:
     return BY_GROUP_KIND[body["apiVersion"].rpartition("/")[0], body["kind"]]
 
 
+EXAMPLES: list[Tree] = yaml.safe_load((Path(__file__).parents[2] / "schemas/examples.yaml").read_text(encoding="utf-8"))
+#: The kinds that an import takes over.
+MOVED = [name for name in LISTS if not kind_of_body(filled(name)).commands]
+
+
 def served(name: str) -> Tree:
     """An object with every field of a list, as an API server would serve it."""
     body = filled(name)
@@ -67,7 +74,18 @@ def served(name: str) -> Tree:
     return body
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind.commands], ids=lambda kind: kind.label)
+@pytest.mark.parametrize("replacing", [False, True])
+def test_what_commands_muster_is_proposed(kind: Kind, tmp_path: Path, *, replacing: bool) -> None:
+    (body, *_) = (one for one in EXAMPLES if kind_of_body(one) is kind)
+    done = move_in(assemble(DirectorySnapshot(tmp_path, {})), dump_of(body), lambda _path: "", replacing=replacing)
+    assert [id_.kind for id_ in done.proposed] == [kind.name]
+    assert [path for path in done.created if not path.endswith(".proposed")] == []
+    assert [one.code for one in done.findings] == [Code.IMPORTED_COMMAND]
+    assert not done.imported
+
+
+@pytest.mark.parametrize("name", MOVED)
 def test_the_parts_of_an_object_are_the_object(name: str, tmp_path: Path) -> None:
     body = served(name)
     kind = kind_of_body(body)
@@ -106,7 +124,7 @@ def in_any_order(tree: Tree) -> Tree:
 
 def test_all_of_it_comes_out_again(tmp_path: Path) -> None:
     """Every kind at once: all is rendered again but what the hub had decided, and what muster decides."""
-    newest = {kind_of_body(filled(name)): name for name in LISTS}
+    newest = {kind_of_body(filled(name)): name for name in MOVED}
     dump = dump_of(*(served(name) for name in newest.values()))
     done = moved(dump, tmp_path)
     for path, text in done.created.items():

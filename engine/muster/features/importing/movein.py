@@ -10,13 +10,10 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ADD_ON_PLACEMENT_SCORE,
     ALL,
-    APPROVAL,
     CLUSTER_DEPLOYMENT,
     CSR,
-    FLEET,
     LEASE,
     PLACEMENT_DECISION,
-    WAIVER,
     kind_of,
 )
 from muster.data.locations import derived_path
@@ -38,9 +35,6 @@ from muster.rules.effects.budget import ALLOW_DISRUPTION
 Obstacle: TypeAlias = Callable[[str], str]
 
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
-#: What a run that decided an object leaves on its derived part.
-#: Kinds that command muster.
-_COMMANDS: Final = (FLEET, APPROVAL, WAIVER)
 #: The suffix of a proposal's file, which muster does not read.
 _PROPOSED: Final = ".proposed"
 #: Kinds that muster declares: their objects exist if they are derived.
@@ -117,8 +111,8 @@ def _without_report(part: Part, parts: Sorted) -> Sorted:
 
 
 def _commands(part: Part) -> bool:
-    """Whether an object commands muster: another fleet's settings, and what people there answered for or allowed."""
-    return kind_of(part.id) in _COMMANDS or ALLOW_DISRUPTION in mapping_at(part.body, "metadata", "annotations")
+    """Does an object tell muster what to do: policies, settings, and what people elsewhere answered for or allowed?"""
+    return kind_of(part.id).commands or ALLOW_DISRUPTION in mapping_at(part.body, "metadata", "annotations")
 
 
 def _propose(done: MoveIn, part: Part, obstacle: Obstacle) -> None:

@@ -78,10 +78,12 @@ class Issued:
 @lru_cache(maxsize=1 << 15)
 def issued_of(pem: bytes, authority: str = "") -> Issued | None:
     """Read a certificate; None if it is none, or no agent's, or not signed by the `authority`: one or several
-    certificates as PEM, or empty for any."""
+    certificates as PEM, or empty for any but the certificate itself: nobody issued that one."""
     try:
         made = x509.load_pem_x509_certificate(pem)
         if authority and not any(_signed_by(made, one) for one in authorities(authority)):
+            return None
+        if _signed_by(made, made):
             return None
         user, key = common_name(made), sound_key(made.public_key())
         begin, end = made.not_valid_before_utc, made.not_valid_after_utc
