@@ -17,7 +17,7 @@ from muster.run.question import Question
 from muster.run.state import RunState, open_state
 from muster.run.uncommitted import check_question, check_uncommitted
 from tests.support.git import Content
-from tests.support.living import Living
+from tests.support.living import CONDITION_POLICY, REMEDY, TAINT_POLICY, Living, cluster, placement
 
 
 class Editing(Living):
@@ -28,6 +28,14 @@ class Editing(Living):
             if text is not None or (self.repo.path / path).exists():
                 self.repo.write(path, text)
         return what
+
+    def step(self) -> str:
+        """Now and then a policy gets a mistake, beside which other files change."""
+        if self.chance.random() < 0.8:
+            return super().step()
+        when = self.chance.choice(("self.metadata.nam == ''", "self.metadata.name == 1", "true", "size(self.spec) >"))
+        policy = CONDITION_POLICY.format(kind="ManagedCluster", when=when, reason="Here", hold="")
+        return self._put({f"policies/slip-{self.chance.randint(0, 1)}.yaml": policy}, f"a policy: {when}")
 
     def commit_or_not(self) -> None:
         """Commit what is there, some of the times; or throw it away."""
@@ -51,7 +59,7 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
     living = Editing.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
     partial = 0
-    for number in range(12):
+    for number in range(20):
         what = living.step()
         living.repo.git("add", "--all")
         tip = resolve(repository, "HEAD")
@@ -121,3 +129,28 @@ def test_a_finding_in_a_file_without_objects_goes_and_comes_back_with_it(tmp_pat
         state.close()
         seen.append(any(found.file == "clusters/secret.yaml" for found in fleet.findings))
     assert seen == [True, False, True, False, False, False]
+
+
+def test_findings_of_policies_stay_whatever_else_is_edited(tmp_path: Path) -> None:
+    """The policies are checked with what changes beside them, and their findings are kept for the next check."""
+    misspelt = CONDITION_POLICY.format(kind="ManagedCluster", when="self.metadata.nam == ''", reason="Here", hold="")
+    repo = Living.small(tmp_path / "fleet", 0, 4).repo
+    repo.commit({"policies/misspelt.yaml": misspelt})
+    repository = open_repository(repo.path, repo.environ)
+    edits: tuple[dict[str, Content], ...] = (
+        {}, {"apps/some.yaml": placement("some", 2)}, {"apps/some.yaml": placement("some", 3)},
+        {"clusters/c001/cluster.yaml": cluster("c001", region="ap")}, {"policies/remedy.yaml": REMEDY.replace("r}", "s}")},
+        {"policies/remedy.yaml": REMEDY}, {"policies/more.yaml": TAINT_POLICY.format(kind="Cluster", when="tru", effect="NoSchedule")},
+        {"policies/more.yaml": None}, {"fleet.yaml": None},
+    )  # fmt: skip
+    for edit in edits:
+        for path, text in edit.items():
+            repo.write(path, text)
+        state = state_in(tmp_path)
+        fleet, _ = check_uncommitted(asked_of_the_work_tree(repository), state)
+        state.close()
+        whole = check_snapshot(
+            work_tree_snapshot(repository, local_agent_refs(repository)), open_commit(repository, "HEAD")
+        )
+        assert_same(fleet, whole, list(edit), edit)
+        assert any(found.file == "policies/misspelt.yaml" for found in fleet.findings), edit

@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from muster.data.finding import Finding
-from muster.data.kinds import is_cluster
+from muster.data.kinds import is_cluster, kind_of
 from muster.data.snapshot import Snapshot
 from muster.fleet.acceptance import is_declared
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Beyond, Fleet
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import staged_snapshot
-from muster.rules.checks.validate import remedies_only, validate
+from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.affected import (
     CHANGED,
@@ -35,7 +35,7 @@ from muster.run.affected import (
 from muster.run.checking import check_against, is_fleet_broken, require_fleet_sound
 from muster.run.collector import without_collection
 from muster.run.growing import noticed, read_part
-from muster.run.homes import keep
+from muster.run.homes import CONTEXT, keep
 from muster.run.part import LAST_CHECK, FleetPart, Touched
 from muster.run.question import FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
 from muster.run.records import RunInputs, RunRecord, digest
@@ -91,7 +91,9 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
     touched |= Touched(frozenset(named))
     part, fleet, before = _read(FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK))
     require_record(fleet, ())
-    checked = require_fleet_sound(validate(replace(fleet, beyond=part.beyond(fleet)), before, remedies_only))
+    beyond = part.beyond(fleet)
+    compiled = every_policy if _has_policies(fleet, beyond) else remedies_only
+    checked = require_fleet_sound(validate(replace(fleet, beyond=beyond), before, compiled))
     require_record(checked, checked.findings)
     findings = tuple(part.with_the_others(checked))
     own = part.own_findings(findings)
@@ -106,6 +108,11 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
     totals = part.totals(kept)
     _keep(state, question, kept.homes, totals, (*kept.loose, *part.loose), part.chosen)
     return checked, totals["objects"]
+
+
+def _has_policies(fleet: Fleet, beyond: Beyond) -> bool:
+    """Are policies among the objects that are checked, so that their findings replace those of the last check?"""
+    return any(kind_of(id_) in CONTEXT for id_ in (fleet.objects.keys() | fleet.broken) - beyond.standing)
 
 
 def _loses_clusters(fleet: Fleet) -> bool:
