@@ -6,7 +6,6 @@ Objects that are only in the work tree, or on agents' refs, are not offered. Aft
 """
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from muster.data.codes import CODES
 from muster.data.kinds import ALL, CLUSTERS, Kind, UnknownKind, kinds_named, words
 from muster.data.locations import FOLDER, is_projected
 from muster.data.names import did_you_mean, few
+from muster.regex import Regex
 
 if TYPE_CHECKING:
     from muster.git.process import Git
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 #: The lines of a file that identify an object.
 _LINES: Final = r"^(kind:|metadata:|  name:|  namespace:|---)"
 _VALUE: Final = r"""\s*["']?([^\s"',{}]+)"""
-_KIND: Final = re.compile(rf"kind:{_VALUE}")
-_NAME: Final = re.compile(rf"(?:\s|\{{)name:{_VALUE}")
-_NAMESPACE: Final = re.compile(rf"(?:\s|\{{)namespace:{_VALUE}")
+_KIND: Final = Regex(rf"kind:{_VALUE}")
+_NAME: Final = Regex(rf"(?:\s|\{{)name:{_VALUE}")
+_NAMESPACE: Final = Regex(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

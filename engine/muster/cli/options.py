@@ -5,7 +5,6 @@ it only if they need it.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -104,10 +103,15 @@ def _span(text: str) -> timedelta | None:
     return None if more is None else timedelta(days=min(int(days[:7]), 100_000)) + more
 
 
+def _is_number(text: str) -> bool:
+    whole, point, fraction = text.partition(".")
+    return whole.isdecimal() and (fraction.isdecimal() if point else True)
+
+
 def seconds_of(text: str, *, least: float = 0.0) -> float:
     """Parse a duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds. ValueError."""
     try:
-        found = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
+        found = float(text) if _is_number(text) else parse_duration(text).total_seconds()
     except ValueError:
         raise ValueError(f"{text!r} is not a duration such as 30s or 1m30s") from None
     if found < least:

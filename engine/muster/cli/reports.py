@@ -6,7 +6,6 @@ empty report for a missing one.
 """
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -79,8 +78,8 @@ def _text(text: str) -> str:
 
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-#: What SARIF reads as a link, 3.11.6, or as a placeholder, 3.11.5.
-_SPECIAL: Final = re.compile(r"[\\\[\]]|\{(?=\d)")
+#: What SARIF reads as a link, 3.11.6, or as a placeholder, 3.11.5, and how it is escaped.
+_SPECIAL: Final = {"\\": "\\\\", "[": "\\[", "]": "\\]", **{f"{{{digit}": f"{{{{{digit}" for digit in range(10)}}
 
 
 def sarif_text(findings: Sequence[Finding]) -> str:
@@ -127,7 +126,9 @@ def _result(found: Finding, rule: int) -> Tree:
 
 def _plain(text: str) -> str:
     lines = "\n".join(map(printable, text.split("\n")))
-    return _SPECIAL.sub(lambda found: "{{" if found[0] == "{" else f"\\{found[0]}", lines)
+    for special, escaped in _SPECIAL.items():
+        lines = lines.replace(special, escaped)
+    return lines
 
 
 _SEVERITIES: Final[Mapping[Severity, str]] = MappingProxyType(

@@ -65,6 +65,14 @@ def _is_command(line: str) -> bool:
     return line.startswith("::") and letter.isascii() and letter.isalpha() and line.startswith("::", line.find(":", 3))
 
 
+_CONTROL: Final = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)))
+
+
+def has_control(text: str) -> bool:
+    """Has a text a control character, or one that ends a line?"""
+    return not text.isprintable() and not _CONTROL.isdisjoint(text)
+
+
 def printable(text: str) -> str:
     """Escape those, control characters, and characters that break or reverse a line."""
     text = inert(text)

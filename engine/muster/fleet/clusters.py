@@ -7,7 +7,6 @@ condition says nothing about the cluster's health, so they are not counted as Un
 Source of the sets: upstream's default-set and managedclusterset controllers.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -52,18 +51,21 @@ BUILT_IN: Mapping[str, Mapping[str, Tree]] = {
     GLOBAL: {"selectorType": "LabelSelector", "labelSelector": {}},
 }
 
-_SELECTED = re.compile(r"([0-9]+) ManagedClusters selected", re.ASCII)
+_MOST_DIGITS = 9
+_SELECTED = " ManagedClusters selected"
 
 
 def members_text(members: int) -> str:
     """The message of `ClusterSetEmpty`, in upstream's words."""
-    return f"{members} ManagedClusters selected" if members else "No ManagedCluster selected"
+    return f"{members}{_SELECTED}" if members else "No ManagedCluster selected"
 
 
 def parse_members(text: Tree) -> int | None:
     """The number of members in a message of `members_text`; None for any other message."""
-    found = _SELECTED.fullmatch(str(text))
-    return int(found[1]) if found else 0 if text == members_text(0) else None
+    number = str(text).removesuffix(_SELECTED)
+    if number != text and number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS:
+        return int(number)
+    return 0 if text == members_text(0) else None
 
 
 def is_managed(obj: Object) -> bool:

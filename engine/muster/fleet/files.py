@@ -1,7 +1,6 @@
 """From the files of a snapshot, and of the bundle, to parts and findings. Each file is read on its own: a broken one
 never hides another."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -24,7 +23,7 @@ from muster.fleet.reading import FilesRead, Suspect
 #: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
 
-_TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
+_NOT_TOP_LEVEL = (b" ", b"\t", b"#", b"\r")
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 
 
@@ -157,7 +156,8 @@ def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours
 
 def _only_reports(data: bytes) -> bool:
     """Is this unreadable file clearly only one object's status, as an agent writes it?"""
-    keys = set(_TOP_LEVEL.findall(data))
+    before = (line.partition(b":")[0] for line in data.split(b"\n") if line and not line.startswith(_NOT_TOP_LEVEL))
+    keys = {key.rstrip(b" \t") for key in before if b"\r" not in key}
     return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data
 
 

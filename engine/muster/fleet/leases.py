@@ -5,7 +5,6 @@ namespace with the cluster's name (seed 000; upstream uses the label alone). Kar
 cluster in the namespace `karmada-cluster`.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -42,7 +41,11 @@ RENEWAL = ("status", "muster", "renewal")
 SIGHT = ("status", "muster", "sight")
 #: The last sign of life before a cluster fell silent.
 SILENT_AFTER = ("status", "muster", "silentAfter")
-_WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
+_MOST_DIGITS = 8
+
+
+def _is_positive(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and text[0] != "0"
 
 
 def lease_id(cluster: str) -> ObjectId:
@@ -124,7 +127,7 @@ class Shortened:
         """Parse the result of `str`; None for anything else."""
         words = text.split("s until ") if isinstance(text, str) else []
         since = try_time(words[1]) if len(words) == 2 else None
-        if since is None or not _WHOLE.fullmatch(words[0]):
+        if since is None or not _is_positive(words[0]):
             return None
         return cls(min(int(words[0]), LONGEST_SECONDS), since, factor)
 

@@ -1,6 +1,5 @@
 """From violations of a JSON Schema to findings: what is wrong, the value, what to do, and the place."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.schemas import is_sound
+from muster.regex import Regex
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -144,28 +144,29 @@ def _right_form(error: "ValidationError") -> str:
     schema: Tree = error.schema
     if examples := schema.get("examples"):
         return f"write it like {_alternatives(examples)}"
-    pattern, value = compiled_pattern(schema["pattern"]), str(error.instance)
+    pattern, value = compiled_pattern(schema["pattern"]), str(error.instance)[:_LONGEST_MEANT]
     for form, meant in (("letters", value), ("lower case letters", value.lower())):
-        meant = _NOT_IN_NAMES.sub("-", meant).strip("-.")
+        meant = _NOT_IN_NAMES.replace(meant, "-").strip("-.")
         if meant and pattern.search(meant):
             return f"{form}, digits and '-': {meant}?"
-    camel = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", value))
+    camel = "".join(word[:1].upper() + word[1:] for word in _NOT_ALPHANUMERIC.split(value))
     if camel and pattern.search(camel):
         return f"letters and digits, in CamelCase: {camel}?"
     return f"it must match {schema['pattern']}"
 
 
 #: A pattern that lists words, for a value that may also be a mapping.
-_WORDS = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")
+_WORDS = Regex(r"\^\((\w+(?:\|\w+)+)\)\$")
 
 
 def _alternatives(values: Sequence[str]) -> str:
     return ", ".join(values[:-1]) + " or " + values[-1] if len(values) > 1 else values[0]
 
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
+_NOT_IN_NAMES, _NOT_ALPHANUMERIC = Regex(r"[^A-Za-z0-9.-]+"), Regex(r"[^A-Za-z0-9]+")
+_LONGEST_MEANT = 253
 _YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
-_LEADING_NUMBER = re.compile(r"-?[0-9]+")
+_LEADING_NUMBER = Regex(r"-?[0-9]{1,18}")
 
 
 def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:

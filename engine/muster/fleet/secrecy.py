@@ -5,17 +5,17 @@ for Secrets inside a ManifestWork, private keys in any text, passwords in URLs, 
 """
 
 import base64
-import re
 
 from muster.data.kinds import MANIFEST_WORK, Kind
 from muster.data.printable import without_secrets
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
+from muster.regex import SPACE, Regex
 
-_PASSWORD = re.compile(r"://[^/\s'\"<>@]*:[^/\s'\"<>]*@")
+_PASSWORD = Regex(rf"://[^/{SPACE}'\"<>@]*:[^/{SPACE}'\"<>]*@")
 _KEY = "PRIVATE KEY-----"
 _BASE64_PEM = "LS0tLS1CRUdJTi"  # -----BEGIN
-_HEADER = re.compile(r"authorization|cookie|token|secret|password|api-?key", re.IGNORECASE)
+_HEADERS = ("authorization", "cookie", "token", "secret", "password", "apikey", "api-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def screened(kind: Kind, body: Tree) -> Screened:
         return Screened(None, reason=f"there is a private key at {keys[0][1:]}")
     spec = mapping_at(clean, "spec")
     headers = mapping_at(spec, "proxyHeader")
-    if trusted := sorted(name for name in headers if _HEADER.search(name)):
+    if trusted := sorted(name for name in headers if any(word in name.lower() for word in _HEADERS)):
         left_out += [f"spec.proxyHeader.{name}" for name in trusted]
         rest = {name: value for name, value in headers.items() if name not in trusted}
         clean = {**clean, "spec": {**spec, "proxyHeader": rest}}

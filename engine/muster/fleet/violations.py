@@ -3,7 +3,6 @@
 Imported only if something is wrong: loading jsonschema takes longer than deciding a small fleet.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -18,6 +17,7 @@ from muster.data.kinds import Kind
 from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
 from muster.fleet.schemas import FORMATS, load_schema, schema_of
+from muster.regex import SPACE, Regex
 
 
 @cache
@@ -54,9 +54,10 @@ def _registry() -> Registry[Any]:
 
 
 @cache
-def compiled_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile an ECMA pattern so that `$` is the end, not also the place before a final newline as in Python."""
-    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
+def compiled_pattern(pattern: str) -> Regex[str]:
+    """Compile an ECMA pattern: `$` is the end, not also the place before a final newline as in Python, and `\\s`, which
+    stands in brackets, knows the spaces of Unicode."""
+    return Regex(pattern.replace(r"\s", SPACE))
 
 
 def _pattern(_validator: object, pattern: str, instance: Tree, _schema: object) -> Iterator[ValidationError]:

@@ -6,7 +6,6 @@ read these conditions use the fleet's vocabulary. If a fleet changes it, the las
 names, with their times, so no timer restarts.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -16,6 +15,7 @@ from muster.data.kinds import CONDITION_POLICY, KARMADA_CLUSTER, TARGETS
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
+from muster.regex import Regex, RegexMatch
 
 #: The built-in policies that decide the conditions, with the seed's names.
 _DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}
@@ -27,8 +27,8 @@ NAMES: Final = frozenset((*_TODAY, *_SEED))
 _SPEAK: Final = frozenset((*_DECIDED, "adapters-pulses"))
 #: How policies read conditions of the object, as opposed to those in adapters' reports.
 _READ: Final = (
-    re.compile(r"(?P<before>\b(?:previous|conditions)(?:\[|, )')(?P<name>Available|Ready)(?P<after>')"),
-    re.compile(r"(?P<before>')(?P<name>Available|Ready)(?P<after>' in (?:previous|conditions)\b)"),
+    Regex(r"(?P<before>\b(?:previous|conditions)(?:\[|, )')(?P<name>Available|Ready)(?P<after>')"),
+    Regex(r"(?P<before>')(?P<name>Available|Ready)(?P<after>' in (?:previous|conditions)\b)"),
 )
 
 
@@ -60,8 +60,12 @@ def _spoken(value: Tree) -> Tree:
         return [_spoken(child) for child in value]
     if isinstance(value, str):
         for pattern in _READ:
-            value = pattern.sub(lambda found: f"{found['before']}{_TODAY[found['name']]}{found['after']}", value)
+            value = pattern.replace(value, _in_use)
     return value
+
+
+def _in_use(match: RegexMatch[str]) -> str:
+    return f"{match['before']}{_TODAY[match['name']]}{match['after']}"
 
 
 def rename_conditions(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:

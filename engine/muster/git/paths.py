@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from muster.data.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES, is_projected
+from muster.data.printable import has_control
 from muster.data.yaml import limits
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def decode(path: bytes) -> tuple[str, str]:
         text = path.decode()
     except UnicodeDecodeError:
         return path.decode(errors="backslashreplace").translate(_ESCAPES), "not-utf8-path"
-    if not text.isprintable() and not _ESCAPED.isdisjoint(text):
+    if has_control(text):
         return text.translate(_ESCAPES), "control-characters"
     # Every such name has other letters than those of ASCII, or "git" in it: few paths need the closer look.
     if (not path.isascii() or b"git" in path.lower()) and any(map(is_dotgit, path.split(b"/"))):
@@ -111,4 +112,3 @@ _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)
     0x2028: "\\u2028",
     0x2029: "\\u2029",
 }
-_ESCAPED = frozenset(map(chr, _ESCAPES))

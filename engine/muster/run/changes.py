@@ -4,7 +4,6 @@ Compares the derived part of each object as the last run left it with the one th
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import intern
@@ -40,6 +39,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import renew_time
 from muster.fleet.merge import element_key
 from muster.git.enginecommits import NOW, SOURCE, WHOLE
+from muster.regex import WORD, Regex
 from muster.run.change import Change
 from muster.run.facts import UNTOLD, Fact, facts_of
 from muster.run.placed import placement_changes
@@ -50,12 +50,19 @@ _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET
 #: Keeps GitHub and GitLab from running jobs for a commit.
 _SKIP_CI = " [skip ci]"
 #: Words that keep a forge from running jobs for a commit. An agent must not be able to add them.
-_SKIP = re.compile(r"\[([^][]*\b(?:skip|no[- _]?ci)\b[^][]*)\]|\*\*\*(no_ci)\*\*\*", re.IGNORECASE)
-#: What a forge takes for references to people, issues, merge requests and the like: it would notify or close them.
-_REFERENCE = re.compile(
-    r"(?<!\w)@(?=\w)|#(?=\w)|(?<!\w)[!&$%~](?=\d)|\bGH-(?=\d)"
-    r"|/(?:issues|pulls?|merge_requests|epics|work_items)/(?=\d)", re.IGNORECASE,
+_SKIP = Regex(r"(?i)\[([^\]\[]*\b(?:skip|no[- _]?ci)\b[^\]\[]*)\]|\*\*\*(no_ci)\*\*\*")
+#: What a forge takes for references to people, issues, merge requests and the like: it would notify or close them. The
+#: first group is the sign, the second what follows; a space goes between them.
+_REFERENCES = tuple(
+    Regex(pattern)
+    for pattern in (
+        rf"((?:^|[^{WORD}])@)([{WORD}])", rf"(#)([{WORD}])", rf"((?:^|[^{WORD}])[!&$%~])(\p{{Nd}})",
+        r"(?i)(\bGH-)(\p{Nd})", r"(?i)(/(?:issues|pulls?|merge_requests|epics|work_items)/)(\p{Nd})",
+    )
 )  # fmt: skip
+#: Each of those has one of these in it.
+_PAGES = ("issues", "pull", "pulls", "merge_requests", "epics", "work_items")
+_SIGNS = ("@", "#", "!&$%~", ("gh-",), tuple(f"/{page}/" for page in _PAGES))
 _MOST_LINES = 1000
 
 
@@ -135,7 +142,17 @@ def plain(lines: Iterable[str]) -> Iterable[str]:
     make a trailer), no password in a URL, no control characters, and nothing that closes an issue or notifies
     people."""
     texts = (printable(" ".join(without_secrets(line).split())) for line in lines)
-    return (_REFERENCE.sub(r"\g<0> ", _SKIP.sub(lambda found: f"({found[1] or found[2]})", text)) for text in texts)
+    return map(_without_orders, texts)
+
+
+def _without_orders(text: str) -> str:
+    if "[" in text or "***" in text:
+        text = _SKIP.replace(text, lambda match: f"({match[1] or match[2]})")
+    lowered = text.lower()
+    for signs, pattern in zip(_SIGNS, _REFERENCES, strict=True):
+        if any(sign in lowered for sign in signs):
+            text = pattern.replace(text, lambda match: f"{match[1]} {match[2]}")
+    return text
 
 
 _LONGEST: Final = 60

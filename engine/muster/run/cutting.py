@@ -4,7 +4,6 @@ The guess uses the layout of most fleets, and a glance at the content of all oth
 real neighbourhoods, and the run decides again what was in the wrong shard: a bad guess only costs time.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
@@ -16,19 +15,20 @@ from muster.data.kinds import ADAPTER_REPORT, ALL, CLUSTERS, CSR, LEASE, Kind
 from muster.data.locations import FOLDER, SUFFIX, is_projected
 from muster.dataclass import dataclass
 from muster.fleet.shared import OF_CLUSTERS
+from muster.regex import Regex
 from muster.run.homes import CONTEXT
 
 #: The file of a cluster's folder, by convention.
 _CLUSTER: Final = ("cluster.yaml", "cluster.yml", "cluster.json")
 _PLURALS: Final = {kind.folder: kind for kind in ALL if kind not in CLUSTERS} | {kind.folder: kind for kind in CLUSTERS}
 _NAMES: Final = {kind.name.encode(): kind for kind in ALL}
-_DOCUMENT: Final = re.compile(rb"^---", re.MULTILINE)
+_DOCUMENT: Final = Regex(rb"(?m)^---")
 _VALUE: Final = rb"""["']?\s*:\s*["']?([A-Za-z0-9][-\w.]*)"""
-_KIND: Final = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind""" + _VALUE, re.MULTILINE)
-_NAME: Final = re.compile(rb"""\bname""" + _VALUE)
-_NAMESPACE: Final = re.compile(rb"""\bnamespace""" + _VALUE)
-_OF_CLUSTER: Final = re.compile(rb"""\bclusterName""" + _VALUE)
-_LABEL: Final = re.compile(rb"""open-cluster-management\.io/cluster-name""" + _VALUE)
+_KIND: Final = Regex(rb"""(?m)(?:^|[{,])[ \t]*["']?kind""" + _VALUE)
+_NAME: Final = Regex(rb"""\bname""" + _VALUE)
+_NAMESPACE: Final = Regex(rb"""\bnamespace""" + _VALUE)
+_OF_CLUSTER: Final = Regex(rb"""\bclusterName""" + _VALUE)
+_LABEL: Final = Regex(rb"""open-cluster-management\.io/cluster-name""" + _VALUE)
 
 
 class ListedFile(NamedTuple):
@@ -176,6 +176,6 @@ def _glance(data: bytes) -> _Glance:
     return found
 
 
-def _first(pattern: re.Pattern[bytes], data: bytes) -> bytes:
+def _first(pattern: Regex[bytes], data: bytes) -> bytes:
     match = pattern.search(data)
     return match[1] if match else b""

@@ -1,7 +1,6 @@
 """`muster detect`: probes something in a cluster repeatedly, and reports its condition."""
 
 import os
-import re
 import socket
 import sys
 from dataclasses import replace
@@ -29,13 +28,14 @@ from muster.data.kinds import BY_NAME, CLUSTERS
 from muster.dataclass import dataclass
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.push import absolute_remote
+from muster.regex import Regex
 
 if TYPE_CHECKING:
     from muster.agents.detect.table import TableRow
     from muster.agents.identity.store import AgentSeal
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
-_CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
+_CONDITION = Regex(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _REMOTE_SECONDS = 30.0  # for one exchange with the remote: a ref of a few files
 
 

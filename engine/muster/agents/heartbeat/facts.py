@@ -7,7 +7,6 @@ name in its namespace (upstream's `pkg/registration/spoke/addon/lease_controller
 cluster is its own hub, in the namespace of its name.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from decimal import Decimal, InvalidOperation
@@ -22,6 +21,7 @@ from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.fleet.leases import LEASE_NAME
+from muster.regex import Regex
 
 #: Gets a path of the API server as JSON; ApiError if there is no such answer.
 GetJson = Callable[[str], dict[str, Tree]]
@@ -38,7 +38,8 @@ _RESERVED: Final = ("id.k8s.io", "kubeversion.open-cluster-management.io", "plat
 _WORK_STATUS: Final = ("conditions", "resourceStatus")
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_QUANTITY: Final = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]{1,3})?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?)", re.ASCII)
+_LONGEST_QUANTITY: Final = 64
+_QUANTITY: Final = Regex(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]{1,3})?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def sum_quantities(resources: Iterable[Mapping[str, Tree]]) -> dict[str, str]:
 
 def _parse_quantity(text: str) -> tuple[Decimal, bool] | None:
     """A quantity's value, and whether its unit is binary."""
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_QUANTITY else None
     try:
         number = Decimal(match[1]) if match else None
     except InvalidOperation:

@@ -8,12 +8,10 @@ The folder and its files (0600) belong to the user alone: whoever has the key is
 
 import base64
 import os
-import re
 import tempfile
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 from cryptography import x509
 
@@ -26,7 +24,7 @@ from muster.git.signatures.certificate import public_bytes, sound_key
 from muster.git.signatures.signature import sealed, signing_key
 
 CURRENT, NEXT, BEFORE = "agent.pem", "next.pem", "before.pem"
-_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
+_BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----\n"
 _CERTIFICATE, _KEY = "CERTIFICATE", "PRIVATE KEY"
 _REQUEST, _MANIFEST = "CERTIFICATE REQUEST", "MUSTER MANIFEST"
 
@@ -128,9 +126,12 @@ class Store:
         except OSError as error:
             raise IdentityError(f"{self.folder / name} cannot be read: {error.strerror}") from error
         found: dict[str, bytes] = {}
-        for block in _BLOCK.finditer(text):
-            kind = block[1].decode()
-            found[kind] = found.get(kind, b"") + block[0]
+        for block in text.split(_BEGIN)[1:]:
+            kind, _, content = block.partition(_DASHES)
+            content, ends, _ = content.partition(_END + kind + _DASHES)
+            if ends:
+                name = kind.decode("ascii", "replace")
+                found[name] = b"".join((found.get(name, b""), _BEGIN, kind, _DASHES, content, ends))
         return found
 
     def _write(self, name: str, content: bytes) -> None:

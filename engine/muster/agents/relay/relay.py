@@ -14,7 +14,6 @@ their leases last. It keeps no other state: what it sent last is in its own comm
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
@@ -32,7 +31,7 @@ from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, UnreadableError
 from muster.git.fastimport import remove_command, tree_command, write_command
-from muster.git.objects import Objects, object_id, raw_entries, tree_id
+from muster.git.objects import Objects, commit_tree, object_id, raw_entries, tree_id
 from muster.git.push import fetch, remote_tip
 from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands
 from muster.git.repository import Repository, ref_tip
@@ -42,9 +41,6 @@ from muster.git.trees import AgentEntry
 _AGENTS: Final = "refs/heads/agents/"
 #: A step that takes longer has probably come to a halt.
 _LONGEST_STEP_SECONDS: Final = 900.0
-_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-#: The commit of files that came over HTTP has no tree.
-_NO_TREE: Final = re.compile(rb"tree 0+\n")
 #: Stands among clusters for what collectors say; no cluster has this name.
 _COLLECTORS: Final = f"~{COLLECTED}"
 #: By cluster: the id of its files (empty if they are gone), and the fast-import commands that write them.
@@ -183,7 +179,7 @@ class Relay:
             return
         others = {path: content for path, content in files.items() if path != COMMIT}
         id_ = tree_id(others, self.repository.object_format)
-        if (tree := _TREE.match(signed)) is None or tree[1].decode() != id_:
+        if commit_tree(signed) != id_:
             raise ValueError(f"{COMMIT} is not a commit of the files beside it, which are the tree {id_}")
 
     def _changes(
@@ -225,13 +221,13 @@ class Relay:
 
     def _folder_commands(self, cluster: str, commit: bytes, files: Sequence[AgentEntry]) -> list[bytes]:
         """The commands that write the folder of an agent's commit. ValueError if no relay may forward it."""
-        tree = _TREE.match(commit)
-        if tree is None:
+        tree = commit_tree(commit)
+        if not tree:
             raise ValueError("its branch does not point at a commit")
         if len(commit) > self.limits.max_bytes:
             raise ValueError(f"its commit has {len(commit)} bytes, more than {self.limits.max_bytes}")
         folder = cluster_folder(cluster)
-        lines = copy_commands(folder, tree[1].decode(), files)
+        lines = copy_commands(folder, tree, files)
         return [remove_command(folder), *lines, write_command(f"{folder}/{COMMIT}", commit)]
 
     def _agent_tips(self) -> dict[str, str]:
@@ -273,8 +269,14 @@ def _read_folder(objects: Objects, tree: str, folder: str = "") -> Iterator[tupl
             yield from _read_folder(objects, oid, f"{path}/")
         else:
             content = objects.blob(oid)
-            if path != COMMIT or not _NO_TREE.match(content):
+            if path != COMMIT or not _has_no_tree(content):
                 yield path, content
+
+
+def _has_no_tree(commit: bytes) -> bool:
+    """Is this the commit of files that came over HTTP?"""
+    tree = commit_tree(commit)
+    return tree != "" and not tree.strip("0")
 
 
 def files_digest(files: Mapping[str, bytes]) -> str:
@@ -286,6 +288,6 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 def _commit_id(repository: Repository, answer: object) -> str:
     """The id of an agent's commit, from its content."""
     content = getattr(answer, "content", b"")
-    if _NO_TREE.match(content):
+    if _has_no_tree(content):
         return "http "
     return object_id("commit", content, repository.object_format)

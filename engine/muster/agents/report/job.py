@@ -4,7 +4,6 @@ Source: seed 004, "K8s jobs" and "Simplifications for the MVP". The Job retries 
 so a completed Job is reused, and a running one gives no final status.
 """
 
-import re
 from typing import Final, Literal
 
 from muster.data.tree import Tree, dig, mappings_at
@@ -40,14 +39,18 @@ def assess(job: Tree, generation: int) -> Assessment:
     return Assessment("none", "Unknown")
 
 
+_MOST_DIGITS = 18
+
+
 def generation_of(job: Tree) -> int | None:
     """Return the generation that a Job works on; None if it names none. ValueError if the annotation is malformed."""
     value = dig(job, "metadata", "annotations", GENERATION)
     if value is None:
         return None
-    if re.fullmatch(r"[1-9][0-9]{0,17}", str(value)) is None:
-        raise ValueError(f"the Job's annotation {GENERATION} is not a generation: {str(value)!r}")
-    return int(str(value))
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and text[0] != "0"):
+        raise ValueError(f"the Job's annotation {GENERATION} is not a generation: {text!r}")
+    return int(text)
 
 
 def only_job(document: Tree) -> Tree:

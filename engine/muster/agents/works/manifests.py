@@ -3,12 +3,12 @@
 Source: ocm `pkg/work/helper/helpers.go` and `pkg/work/spoke/controllers/manifestcontroller/manifestwork_reconciler.go`.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from muster.agents.kube.discovery import ApiResource
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.wildcards import matches
 from muster.dataclass import dataclass
 
 UPDATE, CREATE_ONLY, READ_ONLY, SERVER_SIDE_APPLY = "Update", "CreateOnly", "ReadOnly", "ServerSideApply"
@@ -140,8 +140,4 @@ def is_orphaned(spec: Tree, key: ResourceKey) -> bool:
 
 def _names(identifier: Tree, key: ResourceKey) -> bool:
     group, resource, *place = (str(identifier.get(name) or "") for name in key._fields)
-    return (group, resource) == key[:2] and all(map(_is_like, place, key[2:]))
-
-
-def _is_like(pattern: str, name: str) -> bool:
-    return name == pattern or re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+    return (group, resource) == key[:2] and all(map(matches, place, key[2:]))

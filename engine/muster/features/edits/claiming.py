@@ -1,18 +1,15 @@
 """Claim and release a cluster: write the ClusterClaim's file, or delete it."""
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
 from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind
-from muster.data.names import did_you_mean
+from muster.data.names import did_you_mean, is_short_label
 from muster.data.times import brief, format_time, try_duration
 from muster.data.tree import Tree, dig
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 
 def claim(
@@ -35,7 +32,7 @@ def claim(
     if id_ in draft.fleet.objects:
         where = draft.fleet.objects[id_].parts[0].source.label
         raise EditRefusedError(f"{id_} already exists, in {where}. Release it first, or use another name.")
-    if not _NAME.fullmatch(name):
+    if not is_short_label(name):
         raise EditRefusedError(f"{name!r} is not a valid name for a claim. Use lower-case letters, digits and '-'.")
     spec: Tree = {"clusterPoolName": key.id.name}
     if lifetime:

@@ -1,7 +1,6 @@
 """Options that the editing commands share, and the commit that they make."""
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from muster.features.edits.editing import Edit
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_CLUSTER = re.compile(r"(managed)?clusters?/", re.IGNORECASE)
+_CLUSTER = ("cluster/", "clusters/", "managedcluster/", "managedclusters/")
 
 
 def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,8 +69,8 @@ def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_
 
 def _some(clusters: Iterable[str], *, required: bool) -> tuple[str, ...]:
     """The names of clusters, also if they were written as `cluster/NAME`."""
-    found = tuple(name.rpartition("/")[2] if _CLUSTER.match(name) else name for name in clusters)
-    if len(found) > 1 and _CLUSTER.fullmatch(f"{found[0]}/"):
+    found = tuple(name.rpartition("/")[2] if name.lower().startswith(_CLUSTER) else name for name in clusters)
+    if len(found) > 1 and f"{found[0]}/".lower() in _CLUSTER:
         found = found[1:]  # KIND NAME..., as kubectl takes them
     if required and not found:
         raise click.UsageError("name a cluster.")

@@ -4,7 +4,6 @@ The branch is evaluated to get the findings: a person names code and object, and
 code about it go into the file. An existing Waiver is rewritten, so that it can be extended.
 """
 
-import re
 from collections.abc import Collection
 from datetime import datetime
 from importlib.util import find_spec
@@ -19,14 +18,15 @@ from muster.data.names import did_you_mean, slip_of
 from muster.data.tree import Tree
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.agent_refs import with_agent_refs
+from muster.regex import Regex
 from muster.rules.checks.advice import advice, time_advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.evaluate import NOBODY, decide
 
-_UNSAFE = re.compile(r"[^a-z0-9]+")
+_UNSAFE = Regex(r"[^a-z0-9]+")
 _MAX_NAME = 200
-_DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
+_DAY = Regex(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 
 
 def waive(
@@ -96,7 +96,7 @@ def _nearest(found: Collection[Finding], code: str, about: str) -> str:
 
 
 def _default_name(code: str, about: str) -> str:
-    return _UNSAFE.sub("-", f"{code}-{about}".lower()).strip("-")[:_MAX_NAME].rstrip("-")
+    return _UNSAFE.replace(f"{code}-{about}".lower(), "-").strip("-")[:_MAX_NAME].rstrip("-")
 
 
 def _write(draft: Draft, id_: ObjectId, spec: Tree) -> None:

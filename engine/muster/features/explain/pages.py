@@ -1,6 +1,5 @@
 """What `explain` prints without a fleet: the fields of a kind, from its schema, and the meaning of a finding's code."""
 
-import re
 from collections.abc import Mapping
 from textwrap import fill
 from typing import Final, Self
@@ -12,7 +11,7 @@ from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.schemas import load_schema, schema_of
 
-_CODE: Final = re.compile(r"MUS[0-9]+", re.IGNORECASE)
+_CODE: Final = "MUS"
 _WIDTH: Final = 100
 
 
@@ -21,7 +20,7 @@ def page_of(target: str) -> str | None:
 
     Raises UnknownKind for an unknown code, or a field that the kind does not have.
     """
-    if _CODE.fullmatch(target):
+    if target[: len(_CODE)].upper() == _CODE and target[len(_CODE) :].isdecimal():
         if (code := CODES.get(target.upper())) is None:
             raise UnknownKind(f"no finding has the code {target}: a code has three digits, as in MUS302")
         return f"{code} ({code.severity.value}): {code.heading}\n\n{fill(code.explanation, _WIDTH)}\n"

@@ -18,7 +18,6 @@ business.
 """
 
 import ipaddress
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -26,6 +25,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ENDPOINT_SLICE
+from muster.data.names import is_label
+from muster.data.printable import has_control
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
@@ -36,8 +37,10 @@ SERVICE_NAME = "kubernetes.io/service-name"
 _IMPORTED = "derived-"
 
 PathType = Literal["Exact", "Prefix", "ImplementationSpecific"]
-_HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def _is_host(text: str) -> bool:
+    return all(map(is_label, text.removeprefix("*.").split(".")))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,12 +124,12 @@ def _routes(fleet: Fleet, ingress: Object, slices: _Slices, problems: dict[str, 
     lookup = _Lookup(ingress.id, status, slices, problems)
     for rule in mappings_at(ingress.spec, "rules"):
         host = str(rule.get("host") or "").lower()
-        if host and not _HOST.fullmatch(host):
+        if host and not _is_host(host):
             problems[f"{ingress.id}: {host!r} is no host name"] = None
             continue
         for path in mappings_at(rule, "http", "paths"):
             text = str(path.get("path") or "/")
-            if not text.startswith("/") or _CONTROL.search(text):
+            if not text.startswith("/") or has_control(text):
                 problems[f"{ingress.id}: {text!r} is no path of a request"] = None
             elif backend := lookup.backend(path.get("backend")):
                 yield Route(host, text, path["pathType"], backend)
@@ -197,7 +200,7 @@ def _host(text: str) -> str:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        return text if _HOST.fullmatch(text) and not text.startswith("*") else ""
+        return text if _is_host(text) and not text.startswith("*") else ""
     if address.version == 4:
         return str(address)
     return "" if "%" in text else f"[{address}]"

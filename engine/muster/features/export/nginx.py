@@ -5,8 +5,8 @@ says where they are. A backend that nobody serves answers 503. Certificates are 
 repository.
 """
 
-import re
 from collections.abc import Iterator
+from string import ascii_letters, digits
 
 from muster.features.export.endpoints import Backend, Route, Routing
 
@@ -14,7 +14,7 @@ _HEADER = "# Written by `muster export endpoints`. Include it in nginx's http bl
 #: nginx's own bucket holds host names of about this length; beyond it refuses to start.
 _LONG_HOST = 40
 _BUCKET = 512
-_ODD = re.compile(r"[^A-Za-z0-9.-]")
+_SAFE = frozenset(f"{ascii_letters}{digits}.-")
 _FORWARDED = (
     "proxy_set_header Host $http_host;",
     "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
@@ -90,7 +90,11 @@ def _location(modifier: str, path: str, backend: Backend | None) -> str:
 def _name(backend: Backend) -> str:
     """The upstream's name: unique, because no underscore is left in the names that it joins."""
     parts = (backend.ingress.namespace, backend.ingress.name, backend.service, backend.port)
-    return "_".join(_ODD.sub(lambda odd: f"-{ord(odd[0]):x}-", part) for part in parts if part)
+    return "_".join("".join(map(_escaped, part)) for part in parts if part)
+
+
+def _escaped(character: str) -> str:
+    return character if character in _SAFE else f"-{ord(character):x}-"
 
 
 def _server_name(host: str) -> str:
@@ -105,4 +109,4 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    return re.sub(r"[^ -~]", "?", text)
+    return "".join(character if " " <= character <= "~" else "?" for character in text)

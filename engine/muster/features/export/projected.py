@@ -4,7 +4,6 @@ A file holds objects if each of its YAML or JSON documents is a map with `apiVer
 files, such as lists, variables of Terraform and texts, are for tools that read them from git.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
@@ -19,9 +18,10 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.projected import records
+from muster.regex import Regex
 
 ALL: Final = "all"
-_API_VERSION: Final = re.compile(r"([a-z0-9][-a-z0-9.]*/)?[a-z][a-z0-9]*", re.ASCII)
+_API_VERSION: Final = Regex(r"([a-z0-9][-a-z0-9.]*/)?[a-z][a-z0-9]*")
 #: Kinds of the registry that a Projection may write on a hub. Muster, agents or the hub's controllers write the others.
 _FREE: Final = frozenset((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON))
 _REFUSED: Final = frozenset(BY_GROUP_KIND) - {(kind.group, kind.name) for kind in _FREE}

@@ -3,7 +3,6 @@
 import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from muster.cli import options
 from muster.cli.progress import working
 from muster.cli.reading import open_reading
 from muster.data.times import format_time
+from muster.data.wildcards import matches
 from muster.features.whatif.options import Supposed, supposed_options
 
 #: How far to look ahead unless a person says so: usually, and until all rollouts end.
@@ -74,7 +74,7 @@ def command(
         renewing = RenewingAgents.of(trial, patterns, start, lost=lost) if patterns else None
         if renewing is not None and renew:
             names = [obj.id.name for obj in renewing.fleet.clusters()]
-            if strange := next((one for one in renew if not any(fnmatchcase(name, one) for name in names)), None):
+            if strange := next((one for one in renew if not any(matches(one, name) for name in names)), None):
                 raise click.UsageError(f"--renew: no cluster is called {strange!r}.")
         success = suppose_success(trial, renewing, start, until) if all_well and renewing is not None else None
         agents: ForecastAgents | None = success or renewing

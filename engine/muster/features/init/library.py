@@ -3,14 +3,13 @@
 A file's first line says what its policy decides, and which other policy of the library that needs.
 """
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from muster.data.names import did_you_mean
 from muster.fleet.bundle import bundle_path
 
-_NEEDS = re.compile(r"Needs ([a-z-]+)\.$")
+_NEEDS = "Needs "
 _TESTS = ".test.yaml"
 
 
@@ -31,8 +30,8 @@ def files_of(names: Iterable[str]) -> dict[str, str]:
             raise ValueError(f"the policy library has no {name!r}; {hint.rstrip('?')}")
         for file in (f"{name}.yaml", f"{name}{_TESTS}"):
             files[file] = (_folder() / file).read_text(encoding="utf-8")
-        needed = _NEEDS.search(known[name])
-        left += [needed[1]] if needed else []
+        _, needs, other = known[name].rpartition(_NEEDS)
+        left += [other.removesuffix(".")] if needs and other.endswith(".") and " " not in other else []
     return files
 
 

@@ -8,7 +8,6 @@ never copied.
 """
 
 import os
-import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
@@ -25,14 +24,15 @@ from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.objects import is_object_id
 from muster.git.process import Git, without_location
+from muster.regex import Regex
 
 DISTRIBUTION: Final = "muster-fleet"
 
-_SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_HOST: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?", re.ASCII)
+_SHA256: Final = 64  # hexadecimal digits
+_HOST: Final = Regex(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
 #: A path of a URL or file without anything that a shell, YAML, a GitHub expression or a pip requirement acts on.
-_PATH: Final = re.compile(r"/(?:[-A-Za-z0-9._~/+@:]|%[0-9A-Fa-f]{2})*", re.ASCII)
-_USER: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*", re.ASCII)
+_PATH: Final = Regex(r"/(?:[-A-Za-z0-9._~/+@:]|%[0-9A-Fa-f]{2})*")
+_USER: Final = Regex(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _of_git(direct: Tree, path: Path | None) -> InstallOrigin:
 def _of_archive(direct: Tree, path: Path | None) -> InstallOrigin:
     info = direct["archive_info"]
     digest = dig(info, "hashes", "sha256") or str(dig(info, "hash") or "").removeprefix("sha256=")
-    pinned = isinstance(digest, str) and _SHA256.fullmatch(digest) is not None
+    pinned = isinstance(digest, str) and len(digest) == _SHA256 and is_object_id(digest)
     details = f"sha256 {digest}" if pinned else ""
     if path is not None:
         text = path.as_uri() if path.is_absolute() else ""
@@ -210,8 +210,10 @@ def _published_at(git: Git, commit: str) -> str:
 
 def _with_scheme(url: str) -> str:
     """Turn `git@host:path` into the ssh URL that pip understands."""
-    found = re.fullmatch(r"([^/@:]+@[^/@:]+):(?!//)/?(.+)", url)
-    return f"ssh://{found[1]}/{found[2]}" if found else url
+    place, _, path = url.partition(":")
+    user, _, host = place.partition("@")
+    known = user and host and "@" not in host and "/" not in place
+    return f"ssh://{place}/{path.removeprefix('/')}" if known and path not in ("", "/") and path[:2] != "//" else url
 
 
 def _remote_repository(url: str, commit: str) -> InstallOrigin:

@@ -6,7 +6,6 @@ their text, and its content security policy runs only these files.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -27,7 +26,8 @@ from muster.run.run import Run
 ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js", "rollouts.js")
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
-_CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
+_CLUSTERS: Final = ("data/clusters/", ".js")
+_MOST_DIGITS: Final = 6
 #: How many files are cached.
 _MOST_KEPT: Final = 64
 
@@ -81,8 +81,11 @@ class FleetSite:
             return _call("placements", list(placement_details(self._run)))
         if path == "data/rollouts.js":
             return _call("rollouts", rollout_details(self._run))
-        match = _CLUSTERS.fullmatch(path)
-        first = int(match[1]) * _IN_A_FILE if match else len(self._names)
+        before, behind = _CLUSTERS
+        number = path.removeprefix(before).removesuffix(behind)
+        numbered = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
+        named = numbered and path == f"{before}{int(number)}{behind}"
+        first = int(number) * _IN_A_FILE if named else len(self._names)
         if first >= len(self._names):
             raise KeyError(path)
         some = self._names[first : first + _IN_A_FILE]

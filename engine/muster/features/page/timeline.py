@@ -4,10 +4,8 @@ One walk over the commits that changed clusters' derived files, back to the star
 the conditions of the state are read (`muster.fleet.clusters`). Results are kept: the next walk reads only new commits.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from threading import Lock
 from typing import Final
 
@@ -220,18 +218,27 @@ def state_in(data: bytes, kind: Kind) -> str:
     types = [type_ for type_ in types if type_.encode() in data]
     at = data.find(b"\nstatus:\n")
     if data.startswith(_OURS) and at >= 0:
-        found = {type_: _written(type_).match(data, at) for type_ in types}
-        states: dict[str, Tree] = {name: {"status": one[1].decode()} for name, one in found.items() if one is not None}
+        statuses = {type_: _written(data, at, type_) for type_ in types}
+        states: dict[str, Tree] = {name: {"status": status.decode()} for name, status in statuses.items() if status}
         if len(states) == len(types):
             return state_of(kind, states)
     return state_of(kind, by_type(mappings_at(first_body(data, "derived"), "status", "conditions"))) if types else ""
 
 
-@cache
-def _written(condition: str) -> re.Pattern[bytes]:
-    """Matches the status of the first condition of a type, in a status that starts with `conditions`."""
-    begins = rb"  - type: %b\n" % re.escape(condition.encode())
-    return re.compile(
-        rb"\nstatus:\n  conditions:\n(?:(?!%b)(?:  - |    ).*\n)*%b    status: \"?(True|False|Unknown)\"?\n"
-        % (begins, begins)
-    )
+_CONDITIONS: Final = b"\nstatus:\n  conditions:\n"
+_IN_CONDITIONS: Final = (b"  - ", b"    ")
+_STATUS: Final = b"    status: "
+
+
+def _written(data: bytes, at: int, condition: str) -> bytes:
+    """Return the status of the first condition of a type, in a status at an offset that starts with `conditions`; empty
+    if it is not written as muster does."""
+    start = at + len(_CONDITIONS) - 1
+    begin = data.find(b"\n  - type: %b\n" % condition.encode(), start)
+    if begin < 0 or not data.startswith(_CONDITIONS, at):
+        return b""
+    if not all(line.startswith(_IN_CONDITIONS) for line in data[start:begin].split(b"\n")[1:]):
+        return b""
+    line = data[begin + 1 :].split(b"\n", 2)[1]
+    status = line.removeprefix(_STATUS).strip(b'"')
+    return status if line.startswith(_STATUS) and status in (b"True", b"False", b"Unknown") else b""

@@ -3,7 +3,6 @@
 Totals are at its top and in the headings; they count the whole plan even if details are left out.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -13,6 +12,7 @@ from muster.data.finding import Finding
 from muster.data.times import format_time
 from muster.dataclass import dataclass
 from muster.features.plan.effects import Row, Section, sections_of
+from muster.regex import Regex
 from muster.run.comparison import Comparison, comparison_of
 from muster.run.run import Run, Settled
 from muster.run.subjects import subject_line
@@ -24,12 +24,12 @@ MAX_BYTES: Final = 60_000
 #: The title of a plan without changes.
 NOTHING: Final = "nothing that is derived changes"
 #: Our own markup in a comment: quoted texts as code, tags, headings, instants, and the name of the command.
-_OURS: Final = re.compile(
+_OURS: Final = Regex(
     r"<code>(?:[A-Za-z0-9 -]|[^\x00-\x7f]|&#\d{1,7};)*</code>|</?(?:details|summary|b)>|<details open>|(?m:^### )|\*\*"
     r"|`muster plan`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b"
 )
 #: All other text: letters, digits, and separators; a dot, colon or semicolon only if no word follows.
-_INERT: Final = re.compile(r"(?:[A-Za-z0-9 |,…\n-]|[.:;](?=\s|$))*")
+_INERT: Final = Regex(r"(?:[A-Za-z0-9 |,…\n-]|[.:;](?:[ \n]|$))*")
 #: Limits of names per row and rows per section, tried in turn until the comment fits.
 _LIMITS: Final = ((1000, 500), (200, 200), (50, 100), (20, 50), (10, 20), (5, 5), (0, 0))
 #: How many names a row shows; more are folded.
@@ -100,7 +100,7 @@ def is_comment(text: str) -> bool:
     lines = text.split("\n")
     if lines[0] != MARKER or len(text.encode()) > MAX_BYTES or not all(map(str.isprintable, lines)):
         return False
-    return _INERT.fullmatch(_OURS.sub("", "\n".join(lines[1:]))) is not None
+    return _INERT.fullmatch(_OURS.replace("\n".join(lines[1:]), "")) is not None
 
 
 def says_nothing(text: str) -> bool:

@@ -7,9 +7,9 @@ import contextlib
 import errno
 import json
 import os
-import re
 import stat
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import TextIO
 
 from muster.data.printable import printable_json
@@ -17,7 +17,11 @@ from muster.data.tree import Tree
 from muster.features.importing.filing import folder_of
 from muster.features.pulses.sinks import DeliveryError
 
-_STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
+_STEP = f"{ascii_letters}{digits}_-."
+
+
+def _is_step(text: str) -> bool:
+    return text != "" and not text.strip(_STEP) and text[0] not in "-."
 
 
 def line(event: Tree) -> str:
@@ -55,7 +59,7 @@ class FileSink:
         self._path = folder / name
         self._folder, self._name = folder, name
         self._file: int | None = None
-        if not all(map(_STEP.fullmatch, name.split("/"))):
+        if not all(map(_is_step, name.split("/"))):
             text = f"{name!r} is not a valid file name: use letters, digits, '-', '_', '.' and '/'"
             raise DeliveryError(text, again=False, unreachable=True)
 

@@ -4,7 +4,6 @@ Level-based: whatever woke it, it evaluates the branch and the agent refs as the
 failure (an unreachable remote, a person's edit in the way) it backs off; a failure never ends it.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -35,6 +34,7 @@ from muster.git.push import branch_attempts
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import run_maintenance
+from muster.regex import Regex
 from muster.rules.checks import waivers
 from muster.run.state import RunState
 from muster.run.subjects import subject_line
@@ -57,7 +57,7 @@ FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 #: How many new findings a run prints.
 _MAX_PRINTED = 10
 #: Numbers and durations, in which repeated errors may differ.
-_NUMBER = re.compile(r"(?:\d+[dhms]?)+")
+_NUMBER = Regex(r"(?:\d+[dhms]?)+")
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -132,7 +132,7 @@ class Watcher:
                 self._due = again if self._due is None else min(self._due, again)
         except RepositoryError as error:
             self._back_off(error)
-            if (trouble := _NUMBER.sub("", error.message)) != self._trouble:
+            if (trouble := _NUMBER.replace(error.message, "")) != self._trouble:
                 self._print(self._present(), error.message + (f" ({error.hint})" if error.hint else ""))
             self._trouble = trouble
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal

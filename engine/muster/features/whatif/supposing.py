@@ -7,7 +7,6 @@ there is no second way of deciding.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 
 from muster.data.decision import Held
 from muster.data.ids import ObjectId
@@ -16,6 +15,7 @@ from muster.data.names import did_you_mean
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.times import format_time, span_of, try_time
 from muster.data.tree import Tree, dig, mappings_at
+from muster.data.wildcards import matches_any
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
@@ -214,10 +214,10 @@ class Beat:
 
 
 def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat]:
-    """Yield the agents of clusters whose names match, as in a shell, without silent ones."""
+    """Yield the agents of clusters whose names match patterns with `*`, without silent ones."""
     wanted, factor, leases = tuple(patterns), grace_factor(fleet), leases_by_cluster(fleet)
     clusters = {obj.id.name: obj for obj in fleet.clusters()}
-    names = [name for name in clusters if any(fnmatchcase(name, pattern) for pattern in wanted)]
+    names = [name for name in clusters if matches_any(wanted, name)]
     for name, part in _leases(fleet, names):
         if is_silent(fleet, clusters[name].id, leases, now):
             continue

@@ -16,10 +16,8 @@ in that very commit of clusters that nothing declares afterwards: it is used onc
 removals.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Final
 
 from muster.data.codes import Severity
 from muster.data.finding import Finding
@@ -35,14 +33,12 @@ from muster.fleet.misspelt import Guess
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
 from muster.fleet.vanished.search import Search, accounted_for, by_history, read_again
 
-_BETWEEN: Final = re.compile(r"[\s,]+")
-
 
 def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
     """Return the clusters that commits remove and name, and the texts of allowances that name none of theirs."""
     allowed, unused = set[ObjectId](), list[str]()
     for one in allowances:
-        names = set(_BETWEEN.split(one.text))
+        names = set(one.text.replace(",", " ").split())
         removed = _clusters(one.was) - _clusters(one.became)
         named = {id_ for id_ in removed if id_.name in names}
         if not named:

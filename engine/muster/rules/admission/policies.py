@@ -1,6 +1,5 @@
 """Compiles policies and bindings; mistakes in a rule are reported once, at its place in the file."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.regex import Regex
 from muster.rules.admission.matching import Match
 from muster.rules.admission.resources import REGISTERED, Resources
 from muster.rules.policies.expressions import Compiler, TextExpression
@@ -69,8 +69,8 @@ REQUEST = ObjectType(
 )
 
 #: Messages of the compiler about the missing variable, and about upstream's functions of it.
-_AUTHORIZER = re.compile(r"\bauthorizer\b")
-_OF_AUTHORIZER = re.compile(
+_AUTHORIZER = Regex(r"\bauthorizer\b")
+_OF_AUTHORIZER = Regex(
     r"\bfunction '(allowed|check|errored|error|fieldSelector|group|labelSelector|name|namespace|path|reason|resource|"
     r"serviceAccount|subresource)'"
 )

@@ -13,7 +13,6 @@ On a cluster it allows that cluster's effects, on a DisruptionBudget that budget
 requires a reason, so that it is not left in place.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,7 +32,6 @@ from muster.rules.policies.selectors import LabelSelector
 
 ALLOW_DISRUPTION = "muster.dev/allow-disruption"
 FORM = "until <RFC 3339 time>: <reason>"
-_FORM = re.compile(r"\s*until\s+(\S+?):\s+(\S.*?)\s*", re.ASCII | re.DOTALL)
 
 
 class Usage(NamedTuple):
@@ -64,9 +62,9 @@ def override_of(obj: Object) -> Override | None:
 
 def parse_override(text: str) -> Override | None:
     """Parse `until <time>: <reason>`, else None."""
-    match = _FORM.fullmatch(text)
-    expiry = try_time(match[1]) if match else None
-    return Override(expiry, match[2]) if match and expiry else None
+    until, at, reason = [*text.split(maxsplit=2), "", "", ""][:3]
+    expiry = try_time(at.removesuffix(":")) if until == "until" and at.endswith(":") and reason else None
+    return Override(expiry, reason.rstrip()) if expiry else None
 
 
 @dataclass(frozen=True, slots=True)

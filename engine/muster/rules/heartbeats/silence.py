@@ -14,7 +14,6 @@ and what it reports. The lease duration is the last run's. Taints, actions and p
 repaired.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -39,6 +38,7 @@ from muster.fleet.leases import (
 )
 from muster.fleet.objects import Object
 from muster.fleet.view import View
+from muster.regex import Regex
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR, Statement, damped, evaluate_policy
 from muster.rules.failures import PolicyFailure
@@ -50,7 +50,7 @@ _SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has expired, what
 SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", _SILENCE)
 _KEPT: Final = Because("kept", OF_ITSELF, "what declares the cluster cannot be read, and nothing else changes this")
 #: Text of policies that read the lease.
-_LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\bsilent\b|\.stale\b")
+_LEASE: Final = Regex(r"\blease(?:DurationSeconds)?\b|\bsilent\b|\.stale\b")
 
 
 def retained_clusters(view: View, context: Context) -> Iterator[Object]:

@@ -5,7 +5,6 @@ before it is accepted. A cluster with a broken or unreadable file is no candidat
 typing error is no reason to move work.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache, cached_property
@@ -21,12 +20,13 @@ from muster.fleet.derived import derived_body
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
+from muster.regex import Regex
 from muster.rules.placements.policy import ClusterView
 from muster.rules.placements.spec import Taint
 from muster.rules.policies.selectors import Facets
 from muster.rules.sets.stage import Sets, cluster_labels
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?", re.ASCII)
+_QUANTITY = Regex(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?")
 _FACTORS = {
     "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,

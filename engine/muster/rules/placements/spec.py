@@ -8,7 +8,6 @@ timeAdded + seconds`; of several that match, the longest counts. A taint without
 of time.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -16,6 +15,7 @@ from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
+from muster.data.shares import parse_share
 from muster.data.times import later, second_at, try_time
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
@@ -110,7 +110,6 @@ CPU, MEMORY = "ResourceAllocatableCPU", "ResourceAllocatableMemory"
 _BUILT_IN = frozenset({BALANCE, STEADY, CPU, MEMORY})
 _PRIORITIES = ("prioritizerPolicy",)
 _GROUP_SIZE = ("decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
-_PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 
 
 class Misconfigured(Exception):  # noqa: N818 - the condition's name for it
@@ -257,7 +256,7 @@ def _group_size(size: Tree) -> int | Fraction:
         return Fraction(1)
     if isinstance(size, int):
         return size
-    share = _PERCENTAGE.fullmatch(size)
-    if share is None:
+    share = parse_share(size)
+    if share is None or share < 0:
         raise Misconfigured("", f"{size} invalid type: string is not a percentage", *_GROUP_SIZE)
-    return Fraction(share[1]) / 100
+    return share

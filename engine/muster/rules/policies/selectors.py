@@ -1,16 +1,16 @@
 """Label selectors, as in Kubernetes: `matchLabels` and `matchExpressions`, all ANDed, and an index for many objects."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 
 from muster.data.tree import At, Tree, mapping_at, mappings_at
 from muster.dataclass import dataclass
+from muster.regex import SPACE, Regex
 
 _KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
-_AMONG = re.compile(_KEY + r"\s+(?P<no>not)?in\s*\((?P<values>[^()]+)\)")
-_COMPARED = re.compile(_KEY + r"\s*(?P<operator>==?|!=)\s*(?P<value>[-A-Za-z0-9_.]*)")
-_THERE = re.compile(r"(?P<no>!)?\s*" + _KEY)
+_AMONG = Regex(rf"{_KEY}[{SPACE}]+(?P<no>not)?in[{SPACE}]*\((?P<values>[^()]+)\)")
+_COMPARED = Regex(rf"{_KEY}[{SPACE}]*(?P<operator>==?|!=)[{SPACE}]*(?P<value>[-A-Za-z0-9_.]*)")
+_THERE = Regex(rf"(?P<no>!)?[{SPACE}]*{_KEY}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class LabelSelector:
         ValueError for an invalid or empty one.
         """
         found = []
-        for term in re.split(r",(?![^(]*\))", text):
+        for term in _terms(text):
             if (among := _AMONG.fullmatch(term.strip())) is not None:
                 values = frozenset(value.strip() for value in among["values"].split(","))
                 found.append(Requirement(among["key"], "NotIn" if among["no"] else "In", values))
@@ -75,6 +75,17 @@ class LabelSelector:
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Do the labels meet all requirements?"""
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def _terms(text: str) -> list[str]:
+    """Split at the commas outside of parentheses."""
+    terms = [""]
+    for number, piece in enumerate(text.split("(")):
+        inside, closed, outside = piece.rpartition(")")
+        first, *others = outside.split(",")
+        terms[-1] += ("(" if number else "") + inside + closed + first
+        terms += others
+    return terms
 
 
 def selector_mistakes(tree: Tree) -> Iterator[tuple[At, str]]:

@@ -15,7 +15,6 @@ hash of namespace and name are added.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
 from datetime import datetime
@@ -23,6 +22,7 @@ from itertools import chain
 
 from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.ids import ObjectId
+from muster.data.names import is_label
 from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
@@ -31,13 +31,12 @@ from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.model import Cluster, Pool, PoolKey
 from muster.rules.pools.rules import Rules
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _LONGEST_STEM = 50  # of a label's 63 characters; the rest is for the hash and the ordinal
 
 
 def stem(key: PoolKey, *, unique: bool) -> str:
     """Return the start of a pool's cluster names. `unique`: no other namespace has a pool of this name."""
-    if unique and len(key.name) <= _LONGEST_STEM and _LABEL.fullmatch(key.name):
+    if unique and len(key.name) <= _LONGEST_STEM and is_label(key.name):
         return key.name
     digest = hashlib.sha256(f"{key.namespace}/{key.name}".encode()).hexdigest()[:5]
     return f"{key.name.replace('.', '-')[:_LONGEST_STEM].rstrip('-')}-{digest}"

@@ -5,12 +5,12 @@ Source: `types_rolloutstrategy.go` and `rollout.go` of sdk-go's `cluster/v1alpha
 number of clusters tolerates all; upstream falls back to none.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from fractions import Fraction
 from math import ceil
 
+from muster.data.shares import parse_share
 from muster.data.times import parse_duration, try_duration
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.dataclass import dataclass
@@ -20,9 +20,7 @@ ALL, PROGRESSIVE, PROGRESSIVE_PER_GROUP = "All", "Progressive", "ProgressivePerG
 BODIES: Mapping[str, str] = {
     ALL: "all", PROGRESSIVE: "progressive", PROGRESSIVE_PER_GROUP: "progressivePerGroup"
 }  # fmt: skip
-_SHARE = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)%", re.ASCII)
-#: The pattern of the CRD, without its slips: `10|` and `x None` are no durations.
-_DEADLINE = re.compile(r"[0-9]+[hms].*", re.ASCII | re.DOTALL)
+_DIGITS = frozenset("0123456789")
 _NEVER = ("", "None")
 _NONE = timedelta(0)
 
@@ -108,7 +106,9 @@ def read_deadline(text: Tree) -> timedelta | None:
     """Parse `progressDeadline`; None: never. Raises StrategyError."""
     if text is None or text in _NEVER:
         return None
-    deadline = try_duration(text) if isinstance(text, str) and _DEADLINE.fullmatch(text) else None
+    # The pattern of the CRD, without its slips: `10|` and `x None` are no durations.
+    whole = isinstance(text, str) and text[:1] in _DIGITS and text.lstrip("0123456789")[:1] in ("h", "m", "s")
+    deadline = try_duration(text) if whole else None
     if deadline is None:
         raise StrategyError(f"invalid timeout format: {text}", "progressDeadline")
     return deadline
@@ -125,10 +125,10 @@ def read_size(value: Tree) -> Size | None:
     """Parse a number or a share such as `12.5%`. Raises StrategyError, also for a number written as text."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    share = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    share = parse_share(value) if isinstance(value, str) else None
     if share is None:
         raise StrategyError(f"'{value}' is an invalid maximum threshold value: string is not a percentage")
-    return Fraction(share[1]) / 100
+    return share
 
 
 def size_of(size: Size | None, total: int, default: int) -> int:

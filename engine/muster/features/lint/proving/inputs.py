@@ -1,6 +1,5 @@
 """The possible values of policies' variables: what their types allow, narrowed by what holds in every fleet."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -31,6 +30,7 @@ from muster.features.lint.proving.world import SymbolicInput, SymbolicWorld
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.fleet.objects import Object
 from muster.fleet.schemas import common_definitions, load_schema, schema_of
+from muster.regex import Regex
 from muster.rules.policies.parameters import LEAST, LONGEST, MOST, is_duration
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.variables import VARIABLES
@@ -191,16 +191,16 @@ _SPECIAL: Final[Mapping[str, Callable[[SymbolicWorld, Type], SymbolicInput]]] = 
 
 
 #: A step of a path: a field, or an element or a key.
-_STEP: Final = re.compile(r"\.([^.\[]+)|\[[^\]]*\]")
+_STEP: Final = Regex(r"\.([^.\[]+)|\[[^\]]*\]")
 _CONDITIONS_SCHEMA: Final = {"additionalProperties": {"$ref": "_common.json#/$defs/condition"}}
 
 
 def schema_at(kind: Kind, path: str) -> Mapping[str, Tree]:
     """Return the schema of a policy's input, by a path such as `self.spec.leaseDurationSeconds`; empty if it has none.
     The added keyword `longest` bounds a duration that is not negative, in seconds."""
-    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    name = path.replace("[", ".").partition(".")[0]
     schema, file = _root(kind, name)
-    for step in _STEP.finditer(path, len(name)):
+    for step in _STEP.finditer(path[len(name) :]):
         named = mapping_at(schema, "properties").get(step[1])
         below = named or schema.get("items") or schema.get("additionalProperties")
         if not isinstance(below, dict):
