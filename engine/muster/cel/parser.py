@@ -6,6 +6,7 @@ definition requires: by name and number of arguments, before any name is resolve
 """
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeAlias
 
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
@@ -60,8 +61,8 @@ def parse(text: str) -> ast.Node:
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text):,} characters; {MAX_LENGTH:,} are allowed"
         raise SyntaxIssue((issue_at(text[:MAX_LENGTH], 0, message),))
-    if len(text) > MAX_TOKENS and (count := sum(1 for _ in _TOKEN.finditer(text))) > MAX_TOKENS:
-        message = f"the expression has {count:,} names, constants and signs; {MAX_TOKENS:,} are allowed"
+    if len(text) > MAX_TOKENS and next(islice(_TOKEN.finditer(text), MAX_TOKENS, None), None) is not None:
+        message = f"the expression has more than {MAX_TOKENS:,} names, constants and signs"
         raise SyntaxIssue((issue_at(text, 0, message, "split it into variables, or keep long lists in params"),))
     return _Translator(text).node(_tree(text), 0)
 

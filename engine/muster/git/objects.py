@@ -90,14 +90,16 @@ def commit_header(commit: bytes) -> Iterator[tuple[bytes, str]]:
 
     The lines of a signature after its first begin with a blank: their name is empty.
     """
-    for line in commit.partition(b"\n\n")[0].split(b"\n"):
+    at = 0
+    while line := commit[at : end if (end := commit.find(b"\n", at)) >= 0 else len(commit)]:
         name, _, value = line.partition(b" ")
         yield name, value.decode(errors="replace")
+        at += len(line) + 1
 
 
 def commit_tree(commit: bytes) -> str:
     """Return the tree of a commit, given as git stores it; empty if it is no commit."""
-    name, tree = next(commit_header(commit))
+    name, tree = next(commit_header(commit), (b"", ""))
     return tree if name == b"tree" and is_object_id(tree) else ""
 
 

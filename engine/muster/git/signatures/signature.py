@@ -64,11 +64,12 @@ def ssh_key(line: str) -> bytes | None:
 def _taken_apart(commit: bytes) -> tuple[bytes, bytes] | None:
     """Return the signed text and the signature; None if there is not exactly one."""
     head, blank, message = commit.partition(b"\n\n")
+    header = _header(commit) + b" "
     kept: list[bytes] = []
     signature: list[bytes] = []
     inside = False
     for line in head.split(b"\n"):
-        if line.startswith(_header(commit) + b" "):
+        if line.startswith(header):
             if signature:
                 return None
             inside = True
