@@ -157,7 +157,7 @@ _SEVERAL: Final = ("", "?")
 def _glance(data: bytes) -> _Glance:
     found = _Glance(set(), set(), [])
     for document in _DOCUMENT.split(data):
-        kinds = [_NAMES[name] for name in _KIND.findall(document) if name in _NAMES]
+        kinds = [_NAMES[match[1]] for match in _KIND.finditer(document) if match[1] in _NAMES]
         found.kinds.update(kinds)
         if len(kinds) > 1:  # a list of objects, or an object that speaks of another: read with what many share
             found.homes.update(_SEVERAL)
