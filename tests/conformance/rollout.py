@@ -12,7 +12,7 @@ from muster.data.kinds import MANIFEST_WORK_REPLICA_SET, PLACEMENT, PLACEMENT_DE
 from muster.data.times import format_time, parse_time
 from muster.fleet.objects import Object
 from muster.rules.placements.shards import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, DecisionShard
-from muster.rules.rollouts.step import (
+from muster.rules.progress.step import (
     TIME_OUT,
     ClusterStatus,
     DecisionGroup,
@@ -22,8 +22,8 @@ from muster.rules.rollouts.step import (
     next_step,
     split,
 )
-from muster.rules.rollouts.strategy import Strategy as RolloutStrategy
-from muster.rules.rollouts.strategy import (
+from muster.rules.progress.strategy import Strategy as RolloutStrategy
+from muster.rules.progress.strategy import (
     StrategyError,
     mandatory_keys,
     read_deadline,

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from muster.rules.progress.step import DecisionGroup
 from muster.rules.rollouts.policy import ClusterRollout
-from muster.rules.rollouts.step import DecisionGroup
 from muster.rules.rollouts.table import RolloutTable
 
 

@@ -6,7 +6,7 @@ from muster.data.kinds import MANIFEST_WORK, PLACEMENT
 from muster.data.tree import Tree
 from muster.rules.generations import spec_digest
 from muster.rules.placements.shards import DecisionShard
-from muster.rules.rollouts.step import ClusterStatus
+from muster.rules.progress.step import ClusterStatus
 from muster.rules.works.sets import DecidedPlacement, WorkOrder
 from muster.rules.works.table import SetTable
 from muster.rules.works.work import Work

@@ -15,8 +15,8 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import by_type
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, TO_APPLY
 from muster.rules.rollouts.status import ROLLED_OUT, SOAKING
-from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, TO_APPLY
 from muster.rules.works.sets import ROLLED_OUT as SET_ROLLED_OUT
 from muster.rules.works.work import BOOK
 from muster.rules.works.work import ROLLOUT as STATE

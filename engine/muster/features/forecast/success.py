@@ -31,8 +31,8 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import FOLDER, Beat, Supposition, asks_for_rollout, renewals
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.rules.progress.step import PROGRESSING, TO_APPLY
 from muster.rules.rollouts.policy import ClusterRollout
-from muster.rules.rollouts.step import PROGRESSING, TO_APPLY
 from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import APPLIED, AVAILABLE, BOOK, OWNER, owner_of
 from muster.rules.works.work import ROLLOUT as STATE

@@ -20,7 +20,7 @@ from muster.fleet.fleet import Fleet
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.log import read_log
 from muster.git.repository import Repository
-from muster.rules.rollouts.step import PROGRESSING, SUCCEEDED
+from muster.rules.progress.step import PROGRESSING, SUCCEEDED
 from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import BOOK, OWNER, owner_label
 from muster.rules.works.work import ROLLOUT as STATE

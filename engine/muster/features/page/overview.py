@@ -41,12 +41,12 @@ from muster.fleet.objects import Object, by_type
 from muster.rules.checks.waivers import shown
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.reasons import Why, why_each
+from muster.rules.progress.step import TO_APPLY
 from muster.rules.remedies.grounds import ORIGINS
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.reasons import clusters_of_rollout
 from muster.rules.rollouts.status import ROLLED_OUT
-from muster.rules.rollouts.step import TO_APPLY
 from muster.run.run import Run
 
 #: Limits of what changes next: decisions looked at, lines, and objects named in each.

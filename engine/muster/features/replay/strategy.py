@@ -25,8 +25,8 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Edits, NotSupposable, Supposition, asks_for_rollout
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED
 from muster.rules.rollouts.policy import ClusterRollout
-from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED
 from muster.rules.stages import ROLLOUTS
 from muster.run.run import Settled
 

@@ -22,8 +22,8 @@ from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.effects.freeze import SORTS, Freeze, freezes_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.selectors import LabelSelector
+from muster.rules.progress.strategy import BODIES
 from muster.rules.rollouts.policy import Rollout, RolloutStage
-from muster.rules.rollouts.strategy import BODIES
 
 #: How far ahead a window outside of freezes is searched.
 _AHEAD: Final = timedelta(days=2 * 365)

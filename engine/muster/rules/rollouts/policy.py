@@ -27,8 +27,8 @@ from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environ
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 from muster.rules.policies.types import object_type, spec_type
-from muster.rules.rollouts.step import PROGRESSING, ClusterStatus
-from muster.rules.rollouts.strategy import (
+from muster.rules.progress.step import PROGRESSING, ClusterStatus
+from muster.rules.progress.strategy import (
     BODIES,
     RolloutLimits,
     Strategy,

@@ -28,9 +28,9 @@ from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, judged
+from muster.rules.progress.strategy import Strategy
 from muster.rules.rollouts.policy import ClusterRollout, Gate, Rollout, gate_scope
-from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, judged
-from muster.rules.rollouts.strategy import Strategy
 from muster.rules.stages import ROLLOUTS, Context, Local, ObjectBroadcast
 
 _KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or cannot be read, so the cluster keeps what it has")

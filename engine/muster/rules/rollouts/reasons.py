@@ -6,10 +6,10 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.fleet.view import View
 from muster.rules.placements.shards import clusters_of, decided_shards
+from muster.rules.progress.step import TIME_OUT
 from muster.rules.rollouts.policy import ClusterRollout, Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.status import ROLLED_OUT
-from muster.rules.rollouts.step import TIME_OUT
 
 
 def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:

@@ -28,12 +28,7 @@ from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.placements.shards import DecisionShard, decided_shards
-from muster.rules.rollouts.course import RolloutCourse
-from muster.rules.rollouts.holds import StartHolds
-from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
-from muster.rules.rollouts.progress import RolloutMoves, entries_of
-from muster.rules.rollouts.status import RolloutStatus, StageStep, kept_status
-from muster.rules.rollouts.step import (
+from muster.rules.progress.step import (
     PROGRESSING,
     SUCCEEDED,
     TO_APPLY,
@@ -44,7 +39,12 @@ from muster.rules.rollouts.step import (
     judged,
     next_step,
 )
-from muster.rules.rollouts.strategy import PROGRESSIVE, Strategy, StrategyError
+from muster.rules.progress.strategy import PROGRESSIVE, Strategy, StrategyError
+from muster.rules.rollouts.course import RolloutCourse
+from muster.rules.rollouts.holds import StartHolds
+from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
+from muster.rules.rollouts.progress import RolloutMoves, entries_of
+from muster.rules.rollouts.status import RolloutStatus, StageStep, kept_status
 from muster.rules.rollouts.table import RolloutTable, table_of
 from muster.rules.stages import STATUS, Context, StepRecord, Wide, Yielded
 

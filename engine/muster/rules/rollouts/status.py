@@ -12,10 +12,10 @@ from muster.data.tree import Tree, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, TO_APPLY, Step
 from muster.rules.rollouts.course import RolloutCourse
 from muster.rules.rollouts.holds import StartBlock
 from muster.rules.rollouts.policy import ClusterRollout, Rollout, RolloutStage
-from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, TO_APPLY, Step
 from muster.rules.rollouts.table import RolloutTable
 from muster.rules.transitions import condition_decision
 

@@ -16,8 +16,8 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.shards import decided_shards
 from muster.rules.policies.selectors import Facets
+from muster.rules.progress.step import DecisionGroup, groups_of
 from muster.rules.rollouts.policy import ClusterRollout, Rollout, RolloutStage
-from muster.rules.rollouts.step import DecisionGroup, groups_of
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from muster.data.kinds import MANIFEST_WORK_REPLICA_SET, PLACEMENT
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.rollouts.strategy import ALL, BODIES, Strategy, StrategyError, read_strategy
+from muster.rules.progress.strategy import ALL, BODIES, Strategy, StrategyError, read_strategy
 from muster.rules.works import messages
 from muster.rules.works.work import has_progressing_rule, is_valid_owner, owner_label
 

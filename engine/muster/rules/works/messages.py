@@ -10,7 +10,7 @@ from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
-from muster.rules.rollouts.strategy import BODIES, StrategyError
+from muster.rules.progress.strategy import BODIES, StrategyError
 
 #: The field that names mandatory groups.
 GROUPS = "mandatoryDecisionGroups"

@@ -23,7 +23,7 @@ from muster.fleet.objects import Object
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.generations import spec_digest
 from muster.rules.placements.shards import DecisionShard
-from muster.rules.rollouts.step import (
+from muster.rules.progress.step import (
     SUCCEEDED,
     ClusterStatus,
     DecisionGroup,
@@ -31,7 +31,7 @@ from muster.rules.rollouts.step import (
     groups_of,
     next_step,
 )
-from muster.rules.rollouts.strategy import StrategyError, read_strategy
+from muster.rules.progress.strategy import StrategyError, read_strategy
 from muster.rules.works.work import COUNTED, OWNER, PLACEMENT_NAME, Work, owner_label, work_name
 
 VERIFIED, ROLLED_OUT, APPLIED = "PlacementVerified", "PlacementRolledOut", "ManifestworkApplied"

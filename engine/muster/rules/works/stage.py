@@ -28,7 +28,7 @@ from muster.rules.effects.approval import ROLLOUT_EFFECT, Approvals
 from muster.rules.generations import spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
-from muster.rules.rollouts.step import PROGRESSING, TO_APPLY, ClusterStatus
+from muster.rules.progress.step import PROGRESSING, TO_APPLY, ClusterStatus
 from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, StepRecord, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 from muster.rules.works import messages

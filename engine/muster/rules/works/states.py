@@ -20,8 +20,8 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
+from muster.rules.progress.step import FAILED, PROGRESSING, TIME_OUT, TO_APPLY
 from muster.rules.retention import as_it_stands
-from muster.rules.rollouts.step import FAILED, PROGRESSING, TIME_OUT, TO_APPLY
 from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local
 from muster.rules.works.work import (
     BOOK,

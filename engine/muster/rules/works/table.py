@@ -14,7 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK
 from muster.dataclass import dataclass
 from muster.rules.generations import spec_digest
-from muster.rules.rollouts.step import ClusterStatus
+from muster.rules.progress.step import ClusterStatus
 from muster.rules.works.sets import DecidedPlacement, StatusOfNew, WorkOrder
 from muster.rules.works.work import Work
 

@@ -17,7 +17,7 @@ from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import SPEC_DIGEST
 from muster.fleet.view import View
-from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus
 
 OWNER: Final = "work.open-cluster-management.io/manifestworkreplicaset"
 PLACEMENT_NAME: Final = "work.open-cluster-management.io/placementname"

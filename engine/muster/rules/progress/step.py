@@ -19,7 +19,7 @@ from muster.data.groups import grouped
 from muster.data.times import earliest, later, second_at
 from muster.dataclass import dataclass
 from muster.rules.placements.shards import DecisionShard
-from muster.rules.rollouts.strategy import (
+from muster.rules.progress.strategy import (
     ALL,
     PROGRESSIVE_PER_GROUP,
     GroupKey,

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from muster.rules.placements.shards import DecisionShard
-from muster.rules.rollouts.step import (
+from muster.rules.progress.step import (
     FAILED,
     PROGRESSING,
     SUCCEEDED,
@@ -16,7 +16,7 @@ from muster.rules.rollouts.step import (
     groups_of,
     next_step,
 )
-from muster.rules.rollouts.strategy import ALL, PROGRESSIVE, GroupKey, RolloutLimits, Strategy, StrategyError
+from muster.rules.progress.strategy import ALL, PROGRESSIVE, GroupKey, RolloutLimits, Strategy, StrategyError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.rules.rollouts.strategy import (
+from muster.rules.progress.strategy import (
     ALL,
     GroupKey,
     RolloutLimits,
