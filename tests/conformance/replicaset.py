@@ -114,7 +114,7 @@ def _files(given: Json) -> dict[str, str]:
         if kind == "ManifestWork":
             if not meta.get("deletionTimestamp"):
                 clusters.add(meta["namespace"])
-                bodies |= _work(body, path, early)
+                bodies |= _work(body, path)
         elif kind == "ManifestWorkReplicaSet":
             bodies[f"sets/{path}"] = {key: body[key] for key in body if key != "status"}
             if status := body.get("status"):
@@ -145,13 +145,12 @@ def _identity(body: Json) -> Json:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": meta}
 
 
-def _work(body: Json, path: str, early: str) -> dict[str, Json]:
-    """The work as an earlier run derived it, and what its agent reports."""
+def _work(body: Json, path: str) -> dict[str, Json]:
+    """The work as it is taken over from a hub, without a record of its progress, and what its agent reports."""
     meta = body["metadata"]
     known = {key: meta[key] for key in ("name", "namespace", "generation", "labels") if key in meta}
     known["annotations"] = {SPEC_DIGEST: spec_digest(body["spec"])}
-    book = {"rollout": {"state": "ToApply", "since": early, "written": early}}
-    derived = {**_identity(body), "metadata": known, "spec": body["spec"], "status": {"muster": book}}
+    derived = {**_identity(body), "metadata": known, "spec": body["spec"]}
     files = {f"derived/manifestworks/{path}": derived}
     if status := body.get("status"):
         files[f"works/{path}"] = {**_identity(body), "status": status}

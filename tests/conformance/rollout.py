@@ -331,13 +331,16 @@ def _groups_expected(expect: Json, before: Json) -> Json:
 
 
 def _work_state(case: Json) -> Problems:
-    """Differs where a work is not applied, is degraded though done, or has no condition Progressing."""
+    """Differs where a work is not applied, is degraded though done, or has no condition Progressing, and in that the
+    latest of its conditions counts for a success."""
     given, expect = case["given"]["work"], {k: v for k, v in case["expect"].items() if k != "note"}
     found = state_of(given["generation"], {}, given)
     now = {one["type"]: one for one in given["conditions"] if one.get("observedGeneration") == given["generation"]}
     applied, degraded = now.get("Applied", {}), now.get("Degraded", {})
     stale = any(one["type"] == "Degraded" for one in given["conditions"]) and not degraded
-    ours = expect
+    ours, latest = expect, max((one.get("lastTransitionTime") or "" for one in now.values()), default="")
+    if expect["status"] == "Succeeded":
+        ours = {**expect, "lastTransitionTime": latest}
     if applied.get("status") == "False":
         ours = {"status": "Failed", "lastTransitionTime": applied.get("lastTransitionTime")}
     elif applied.get("status") == "True" and degraded.get("status") == "True":
@@ -348,7 +351,7 @@ def _work_state(case: Json) -> Problems:
         and now.get("Available", {}).get("status") == "True"
         and not any(one["type"] == "Progressing" for one in given["conditions"])
     ):
-        ours = {"status": "Succeeded", "lastTransitionTime": applied.get("lastTransitionTime")}
+        ours = {"status": "Succeeded", "lastTransitionTime": latest}
     since = None if found.since is None else format_time(found.since)
     yield from _compare(ours, {"status": found.state, "lastTransitionTime": since})
 

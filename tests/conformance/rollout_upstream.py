@@ -24,6 +24,7 @@ SWITCHES = {
     "unknown": "a mandatory group that does not exist holds the rollout",
     "waits": "a group is waited for while a cluster is to apply, progressing or soaking",
     "frees": "a tolerated failure without a deadline frees its place at once",
+    "deadline": "a cluster that does not report what it was given has until progressDeadline, too",
     "gaps": "a gap in the indexes of groups loses no group, and a decision without an index is of the first",
 }
 _BODY = {"All": "all", "Progressive": "progressive", "ProgressivePerGroup": "progressivePerGroup"}
@@ -111,7 +112,8 @@ class _Handler:
             timed_out = [s for s in map(self.judged, self.existing) if s["status"] == "TimeOut" and "recheckTime" in s]
         news = {status["cluster"] for status in self.existing}
         rolling.sort(key=lambda status: (status["cluster"] not in news, self.position[status["cluster"]]))
-        until = [status["recheckTime"] for status in rolling if "recheckTime" in status]
+        timed = [*rolling, *(map(self.judged, self.existing) if "deadline" in self.on else ())]
+        until = [status["recheckTime"] for status in timed if "recheckTime" in status]
         times = [parse_time(text) for text in (*until, *self.stale_times)]
         first = min((time for time in times if time > self.now), default=None)
         return {
@@ -138,7 +140,8 @@ class _Handler:
         start = parse_time(since) if since else self.now
         if status["status"] == "Succeeded" and self.now < (end := start + self.soak):
             return {**status, "recheckTime": _at(end)}
-        if status["status"] in _DONE or self.deadline is None:
+        waits = "deadline" in self.on and status["status"] == "ToApply" and since
+        if (status["status"] in _DONE and not waits) or self.deadline is None:
             return status
         end = start + self.deadline
         return {**status, "recheckTime": _at(end), **({} if self.now < end else {"status": "TimeOut"})}

@@ -11,7 +11,7 @@ from typing import Final
 
 from muster.data.decision import Decision
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, is_cluster, kind_of
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, MANAGED_CLUSTER, is_cluster, kind_of
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.explain.reads import Reader, field_label
@@ -19,7 +19,7 @@ from muster.fleet.faults import is_fault
 from muster.fleet.leases import leased_cluster, renew_time
 from muster.rules.policies.adapters import owner_cluster
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.works.work import is_silent
+from muster.rules.progress.states import is_silent
 from muster.run.explained import Read
 from muster.run.run import Run
 
@@ -154,7 +154,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "no placement of its set chooses the cluster, or the set is gone": lambda said: said.value is None,
     "nothing can be decided about the set, so it keeps its last status": lambda said: said.there,
     "its cluster is silent, so it neither succeeds nor soaks": lambda said: (
-        is_silent(said.fleet, said.id.namespace) and said.value["rollout"]["state"] in ("Progressing", "Failed")
+        is_silent(said.fleet, MANAGED_CLUSTER.id(said.id.namespace)) and "silentAfter" in said.value["rollout"]
     ),
     "its report or its cluster cannot be read, so it keeps its last state": lambda said: (
         said.kept or said.fleet.unidentified

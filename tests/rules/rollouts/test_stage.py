@@ -127,9 +127,9 @@ def test_silence_is_neither_success_nor_failure_until_the_deadline(world: Rollou
     world.at(62)
     assert world.next == 361
     world.at(361)
-    assert world.said == "Stopped: stage rest: b failed at v1"
+    assert world.said == "Stopped: stage rest: b (silent) failed at v1"
     world.placement("web")
-    assert world.at(400) == "a:v1=Succeeded c:v1=Progressing", "it leaves without a failure"
+    assert world.at(400) == "a:v1=Succeeded b:v1=TimeOut", "its failure counts although the Placement drops it"
 
 
 def test_clusters_that_leave_and_join(world: RolloutWorld) -> None:

@@ -43,11 +43,11 @@ def test_one_after_the_other_each_soaked_to_the_second(fleet: WorkFleet) -> None
     fleet.at(31)
     assert fleet.status()["muster"]["rollout"] == {
         "revision": fleet.works()["a"]["metadata"]["annotations"]["muster.dev/spec-digest"],
-        "selected": 4, "done": 0, "soaking": 1, "until": instant(330),
+        "selected": 4, "done": 0, "soaking": 1, "until": instant(331),
     }  # fmt: skip
-    assert fleet.at(329).versions() == "a1"
-    assert fleet.horizon() == 330
-    assert fleet.at(330).versions() == "a1 b1"
+    assert fleet.at(330).versions() == "a1"
+    assert fleet.horizon() == 331
+    assert fleet.at(331).versions() == "a1 b1"
 
 
 def test_a_change_of_the_template_is_a_new_rollout_and_old_reports_do_not_count(fleet: WorkFleet) -> None:
@@ -63,8 +63,8 @@ def test_a_change_of_the_template_is_a_new_rollout_and_old_reports_do_not_count(
     # The agent keeps the time at which Progressing became False, which was for the template before.
     fleet.done("a", 5)
     fleet.at(60)
-    assert fleet.horizon() == 110
-    assert fleet.at(110).versions() == "a2 b2 c1 d1"
+    assert fleet.horizon() == 120
+    assert fleet.at(120).versions() == "a2 b2 c1 d1"
 
 
 def test_too_many_failures_stop_the_rollout_and_say_who_failed(fleet: WorkFleet) -> None:
@@ -90,14 +90,17 @@ def test_silence_neither_soaks_nor_succeeds_and_ends_at_the_deadline(fleet: Work
     fleet.at(expiry - 1, silent="a")
     assert fleet.states() == "a Succeeded"
     fleet.at(expiry, silent="a")
-    assert fleet.states() == "a Progressing"
+    assert fleet.works()["a"]["status"]["muster"]["rollout"]["silentAfter"] == instant(20)
+    assert fleet.said() == "False Progressing: waits for silent a"
     assert fleet.status()["summary"]["available"] == 0
-    assert fleet.at(1300, silent="a").versions() == "a1"
-    assert fleet.horizon() == expiry + 1200
-    fleet.at(expiry + 1200, silent="a")
-    assert fleet.said() == "False Stopped: 1 cluster failed: a"
-    fleet.at(expiry + 1201)
-    assert fleet.versions() == "a1 b1", "heard again, with the report that it soaks since"
+    assert fleet.at(1200, silent="a").versions() == "a1"
+    assert fleet.horizon() == 20 + 1200, "since its last sign of life"
+    fleet.at(20 + 1200, silent="a")
+    assert fleet.said() == "False Stopped: 1 cluster failed: a (silent)"
+    fleet.at(1230)
+    fleet.at(1829)
+    assert (fleet.versions(), fleet.horizon()) == ("a1", 1230 + 600), "heard again, and soaks from the start"
+    assert fleet.at(1230 + 600).versions() == "a1 b1"
 
 
 def test_one_work_per_cluster_of_the_first_placement_that_chooses_it(fleet: WorkFleet) -> None:

@@ -27,7 +27,8 @@ def say(applied: str = "", available: str = "", progressing: str = "", degraded:
 @pytest.mark.parametrize(("status", "spec", "state", "since"), [
     (say(), {}, "ToApply", None),
     (say("True"), {}, "ToApply", None),
-    (say("True", "True"), {}, "Succeeded", 1),
+    (say("True", "True"), {}, "Succeeded", 2),
+    (say("True", "True", "False", "False"), {}, "Succeeded", 4),
     (say("True", "True"), RULED, "ToApply", None),
     (say("True", "False"), {}, "ToApply", None),
     (say("True", "True", "False"), {}, "Succeeded", 3),

@@ -9,6 +9,8 @@ passes the status of every cluster that has the present revision. Deliberate dif
 - A tolerated failure without a deadline holds no place. A group is waited for while a cluster is to apply, progressing
   or soaking, whatever has timed out.
 - Clusters in flight with an earlier revision keep their places until they are done or timed out.
+- A cluster that does not report what it was given has until its deadline, too.
+- A silent cluster that had not soaked at its last sign of life is in flight since then.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,7 @@ from muster.rules.progress.strategy import (
     ALL,
     PROGRESSIVE_PER_GROUP,
     GroupKey,
+    RolloutLimits,
     Strategy,
     StrategyError,
     size_of,
@@ -44,7 +47,8 @@ class DecisionGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """How a cluster is doing with a revision. `since` None: since now.
+    """How a cluster is doing with a revision. `since` None: since now; `silent_after`: its last sign of life, if it is
+    silent.
 
     `until`: the first instant at which time alone ends a soak or a deadline; of a cluster that has timed out, when it
     did.
@@ -54,6 +58,7 @@ class ClusterStatus:
     state: str
     since: datetime | None = None
     until: datetime | None = None
+    silent_after: datetime | None = None
 
     @property
     def soaking(self) -> bool:
@@ -141,13 +146,24 @@ def judged(status: ClusterStatus, strategy: Strategy, now: datetime) -> ClusterS
     limits, since = strategy.limits, status.since or now
     if status.state == SUCCEEDED:
         soaked = second_at(later(since, limits.min_success)) if limits.min_success > _NO_SOAK else since
-        return replace(status, until=soaked if soaked is None or now < soaked else None)
-    if status.state in (TO_APPLY, TIME_OUT, SKIP) or limits.deadline is None:
+        if not _interrupted(status, limits, soaked):
+            return replace(status, until=soaked if soaked is None or now < soaked else None)
+        since = max(since, status.silent_after or since)
+        status = replace(status, state=PROGRESSING, since=since)
+    unreported = status.state == TO_APPLY and status.since is None
+    if unreported or status.state in (TIME_OUT, SKIP) or limits.deadline is None:
         return replace(status, until=None)
     until = second_at(later(since, limits.deadline))
     if until is None or now < until:
         return replace(status, until=until)
     return replace(status, state=TIME_OUT, until=until)
+
+
+def _interrupted(status: ClusterStatus, limits: RolloutLimits, soaked: datetime | None) -> bool:
+    """Did the cluster fall silent before it had soaked?"""
+    if status.silent_after is None or limits.min_success <= _NO_SOAK:
+        return False
+    return soaked is None or status.silent_after < soaked
 
 
 def _waited_for(status: ClusterStatus) -> bool:
@@ -196,7 +212,7 @@ class _Stepping:
         """Evaluate."""
         found = self._found(group_length)
         started = self._judged.keys() | {status.cluster for status in found.rolling}
-        listed = [*found.rolling, *self._stale.values()]
+        timed = [*self._judged.values(), *self._stale.values()]
         return Step(
             rolling=tuple(sorted(found.rolling, key=self._listed)),
             timed_out=tuple(s for name, s in self._judged.items() if s.state == TIME_OUT and s.until is not None),
@@ -204,7 +220,7 @@ class _Stepping:
             pending=tuple(name for name in self._order if name not in started),
             failures=tuple(name for name, s in self._judged.items() if s.state in (FAILED, TIME_OUT)),
             breach=found.breach,
-            next=next_instant(listed, self._now),
+            next=next_instant(timed, self._now),
         )
 
     def _listed(self, status: ClusterStatus) -> tuple[bool, int]:

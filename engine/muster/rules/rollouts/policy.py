@@ -9,7 +9,7 @@ it is enough that the cluster is available.
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster import cel
 from muster.cel.types import STRING, TIMESTAMP, MapType, ObjectType, required
@@ -27,7 +27,6 @@ from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environ
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 from muster.rules.policies.types import object_type, spec_type
-from muster.rules.progress.step import PROGRESSING, ClusterStatus
 from muster.rules.progress.strategy import (
     BODIES,
     RolloutLimits,
@@ -36,6 +35,9 @@ from muster.rules.progress.strategy import (
     read_limits,
     read_strategy,
 )
+
+if TYPE_CHECKING:
+    from muster.rules.progress.step import ClusterStatus
 
 PAUSE, ROLLBACK = "Pause", "Rollback"
 #: More than any cluster has, for cost estimates.
@@ -105,7 +107,8 @@ class Rollout:
 class ClusterRollout:
     """A cluster's entry: the revision that it should have, and how it is doing with it since when.
 
-    `gate`: the gate that it does not pass; empty if there is none.
+    `gate`: the gate that it does not pass; empty if there is none. `silent_after`: the last sign of life of a silent
+    cluster.
     """
 
     revision: str
@@ -113,6 +116,7 @@ class ClusterRollout:
     state: str
     since: datetime
     gate: str = ""
+    silent_after: datetime | None = None
 
     @classmethod
     def read(cls, entry: Tree) -> "ClusterRollout | None":
@@ -120,20 +124,24 @@ class ClusterRollout:
         since = try_time(dig(entry, "since"))
         if since is None:
             return None
-        texts = {name: str(entry.get(name, "")) for name in ("revision", "stage", "gate")}
-        return cls(state=str(entry.get("state", PROGRESSING)), since=since, **texts)
+        texts = {name: str(entry.get(name, "")) for name in ("revision", "stage", "state", "gate")}
+        silent_after = try_time(dig(entry, "silentAfter"))
+        return cls(since=since, silent_after=silent_after, **texts)
 
     def entry(self) -> Tree:
         """The form stored in the cluster's derived part."""
         gate = {"gate": self.gate} if self.gate else {}
+        silent = {"silentAfter": format_time(self.silent_after)} if self.silent_after is not None else {}
         return {
             "revision": self.revision, "stage": self.stage, "state": self.state, "since": format_time(self.since),
-            **gate,
+            **gate, **silent,
         }  # fmt: skip
 
-    def status(self, cluster: str) -> ClusterStatus:
+    def status(self, cluster: str) -> "ClusterStatus":
         """How the cluster is doing, for the next step."""
-        return ClusterStatus(cluster, self.state, self.since)
+        from muster.rules.progress.step import ClusterStatus  # the hook takes no step
+
+        return ClusterStatus(cluster, self.state, self.since, silent_after=self.silent_after)
 
 
 #: The variables of gates, besides those of policies.

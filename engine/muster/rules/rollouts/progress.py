@@ -2,7 +2,7 @@
 
 A cluster succeeds when every gate is true. It fails when a gate with `onFalse: Fail` is false, or when it had succeeded
 and a gate is false again; it times out `progressDeadline` after it got the revision, or after it stopped succeeding. A
-cluster whose availability is Unknown is neither: silence runs until the deadline.
+silent cluster does neither, until the deadline. `muster.rules.progress.states` is the rule from run to run.
 
 What changes at an instant holds until the next second: a gate that is true at the instant at which a cluster gets a
 revision speaks of the revision before. So each step takes at least a second.
@@ -28,7 +28,8 @@ from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
-from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, judged
+from muster.rules.progress.states import Progress, heard, is_available, is_silent, last_sign_of, unheard
+from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, judged
 from muster.rules.progress.strategy import Strategy
 from muster.rules.rollouts.policy import ClusterRollout, Gate, Rollout, gate_scope
 from muster.rules.stages import ROLLOUTS, Context, Local, ObjectBroadcast
@@ -91,33 +92,35 @@ class _Progress:
         state, gate = self._passed(obj, rollout, entry)
         because = gate.because if gate is not None else rollout.because
         flips = self.scopes.clock.horizon
-        if state is None:  # silent
-            state, name, because = PROGRESSING, obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "silent")
+        before = Progress(entry.state, entry.since, entry.silent_after)
+        if state is None:
+            progress = unheard(before, last_sign_of(self.view, obj.id, self.now))
+            name, because = obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "silent")
         else:
+            progress = heard(before, state, self.now)
             name = gate.name if gate is not None else ""
             if state == PROGRESSING and not rollout.stage(entry.stage).gates:
                 name, because = obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "not available")
-        before = state if entry.state == TIME_OUT and state != SUCCEEDED else entry.state
-        since = entry.since if state == before or (state, before) == (PROGRESSING, FAILED) else self.now
-        state = before if state == PROGRESSING and before == FAILED else state
+        found = replace(
+            entry, state=progress.state, since=progress.since, silent_after=progress.silent_after, gate=name
+        )
         limits = rollout.stage(entry.stage).limits
-        found = ClusterRollout(entry.revision, entry.stage, state, since, name)
         done = judged(found.status(obj.id.name), Strategy(limits=limits), self.now)
-        found = replace(found, state=done.state)
+        if progress.state != FAILED:  # a failure is one before and after its deadline
+            found = replace(found, state=done.state, since=done.since or found.since)
         # The end of a soak changes nothing here: the step waits for it.
-        ahead = second_after(self.now) if since == self.now else None if done.soaking else done.until
+        ahead = second_after(self.now) if found.since == self.now else None if done.soaking else done.until
         ahead = None if ahead is not None and ahead <= self.now else ahead
         return Decision(obj.id, path, found.entry(), because._replace(text=_text(found)), earliest(flips, ahead))
 
     def _passed(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> tuple[str | None, Gate | None]:
         """The state by the gates, and the one that decided; no state if nothing is heard of the cluster."""
         self.scopes.clock.reset()
-        headline = dig(self.view.now(obj.id, "status", "conditions", (obj.kind.headline,)), "status")
-        if headline not in ("True", "False"):
+        if is_silent(self.view, obj.id):
             return None, None
         gates = rollout.stage(entry.stage).gates
         if not gates:
-            return (SUCCEEDED if headline == "True" else self._short_of(entry)), None
+            return (SUCCEEDED if is_available(self.view, obj.id) else self._short_of(entry)), None
         scope = self._scope(obj, rollout, entry)
         for gate in gates:
             try:
@@ -131,8 +134,8 @@ class _Progress:
 
     @staticmethod
     def _short_of(entry: ClusterRollout) -> str:
-        """What a gate that is false means: not yet, or no longer."""
-        return FAILED if entry.state == SUCCEEDED else PROGRESSING
+        """What a gate that is false means: not yet, or no longer. After a silence it is not yet."""
+        return FAILED if entry.state == SUCCEEDED and entry.silent_after is None else PROGRESSING
 
     def _scope(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> PolicyScope:
         base, share = self.scopes.base(obj), self.scopes.rules.share(CLUSTERS)
@@ -146,7 +149,8 @@ class _Progress:
 
 def _text(entry: ClusterRollout) -> str:
     gate = f", gate {entry.gate}" if entry.gate else ""
-    return f"{entry.revision} {entry.state} since {format_time(entry.since)}{gate}"
+    silent = f", silent after {format_time(entry.silent_after)}" if entry.silent_after is not None else ""
+    return f"{entry.revision} {entry.state} since {format_time(entry.since)}{gate}{silent}"
 
 
 def move(view: View, context: Context, now: datetime) -> Iterator[Decision]:

@@ -9,9 +9,13 @@ files of the clusters that it moves, and one more.
 - A stage that has started needs no further approval for the same revision. A freeze holds each cluster that it selects
   until it ends or an Approval breaks it for the stage; a rollback is never held.
 - A rollback takes the last complete revision from the last stage to the first, and ends when people set another one.
+  It needs failures of clusters that speak: silence stops a Rollout, and rolls nothing back, because it may be the
+  observer's.
+- A cluster that the Placement drops because it is not available keeps its place until it has succeeded and soaked
+  (`muster.rules.progress.absent`), or another revision is rolled out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -28,9 +32,11 @@ from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.placements.shards import DecisionShard, decided_shards
+from muster.rules.progress.absent import absent_clusters, with_absent
 from muster.rules.progress.step import (
     PROGRESSING,
     SUCCEEDED,
+    TIME_OUT,
     TO_APPLY,
     ClusterStatus,
     DecisionGroup,
@@ -98,8 +104,8 @@ class _RolloutDecision:
         rollout = self.rollout
         try:
             self.target = self._revision()
-            self._place()
             self.course.set_out(self.target, self.now)
+            self._place()
             steps = self._advance()
         except StrategyError as error:
             yield from self._kept(f"{error.message}; its clusters keep what they have")
@@ -145,8 +151,23 @@ class _RolloutDecision:
         else:
             table = self._whole_table(sound, entries)
         self.table, self.entries = table, table.entries
-        for name in table.entries.keys() - table.names():
+        table.absent &= table.entries.keys() - table.names()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Clusters leave that the Placement dropped, unless they keep their places."""
+        self.table.absent = frozenset(self._in_flight(self.table.absent, self.entries))
+        for name in self.entries.keys() - self.table.names() - self.table.absent:
             self._move(name, None)
+
+    def _in_flight(self, names: Iterable[str], entries: Mapping[str, ClusterRollout]) -> Iterator[str]:
+        """Yield the clusters that are in flight, soaking or failed with the present revision."""
+        for name in names if not self.course.complete else ():
+            entry = entries[name]
+            limits = self.rollout.stage(entry.stage).limits
+            status = judged(entry.status(name), Strategy(limits=limits), self.now)
+            if entry.revision == self.course.revision and (status.state != SUCCEEDED or status.soaking):
+                yield name
 
     def _whole_table(self, sound: Mapping[str, Object], entries: Mapping[str, ClusterRollout]) -> RolloutTable:
         id_ = self.rollout.placement
@@ -160,7 +181,10 @@ class _RolloutDecision:
         obj = self.shared.objects.get(id_)
         size = dig(obj.spec if obj else None, "decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
         length = None if size is None else max((len(group.clusters) for group in groups), default=None)
-        return table_of(self.rollout, groups, placed, entries, length)
+        table = table_of(self.rollout, groups, placed, entries, length)
+        outside = frozenset(self._in_flight(entries.keys() - placed.keys(), entries))
+        table.absent = absent_clusters(self.shared, self.run.context.rules, id_, outside)
+        return table
 
     def _move(self, name: str, entry: ClusterRollout | None) -> None:
         self.moved[name] = entry
@@ -171,10 +195,18 @@ class _RolloutDecision:
 
     def _staged(self) -> Iterator[tuple[RolloutStage, tuple[DecisionGroup, ...]]]:
         """The stages in their order, with their clusters as groups of the kernel."""
-        found = tuple(zip(self.rollout.stages, self.table.stages, strict=True))
+        found = tuple(
+            (one, self._with_absent(one, groups))
+            for one, groups in zip(self.rollout.stages, self.table.stages, strict=True)
+        )
         if self.rollout.strategy is not None or not self.course.backwards:
             return iter(found)
         return ((one, tuple(replace(g, clusters=g.clusters[::-1]) for g in groups)) for one, groups in reversed(found))
+
+    def _with_absent(self, one: RolloutStage, groups: tuple[DecisionGroup, ...]) -> tuple[DecisionGroup, ...]:
+        own = [name for name in self.table.absent if self.rollout.stage(self.entries[name].stage) is one]
+        begun = {name for name, entry in self.entries.items() if entry.revision == self.course.revision} if own else ()
+        return with_absent(self.rollout.strategy or Strategy(), groups, own, begun)
 
     # -- the step
 
@@ -183,16 +215,23 @@ class _RolloutDecision:
         first = self._steps()
         if self._must_roll_back(first):
             self.course.roll_back(self.target, self.now)
+            self._let_go()
             first = self._steps()
         if not self.course.complete and all(one.step.finished for one in first) and self.table.placed:
             self.course.completed = self.course.revision
+            self._let_go()
             return self._steps()
         return first
 
     def _must_roll_back(self, steps: Sequence[StageStep]) -> bool:
-        breach = any(one.step.breach for one in steps) and not self.course.complete
-        wanted = self.rollout.on_failure == ROLLBACK and not self.course.backwards
-        return breach and wanted and self.course.completed not in ("", self.target)
+        wanted = self.rollout.on_failure == ROLLBACK and not self.course.backwards and not self.course.complete
+        if not wanted or self.course.completed in ("", self.target):
+            return False
+        groups = {one.name: own for one, own in self._staged()}
+        return any(
+            one.step.breach and self._kernel(one.stage, groups[one.stage.name], one.clusters, heard=True).breach
+            for one in steps
+        )
 
     def _steps(self) -> list[StageStep]:
         found: list[StageStep] = []
@@ -253,12 +292,17 @@ class _RolloutDecision:
         strategy = Strategy(limits=one.limits)
         return not any(judged(ClusterStatus("", SUCCEEDED, start), strategy, self.now).soaking for start in since)
 
-    def _kernel(self, one: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str]) -> Step:
+    def _kernel(
+        self, one: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str], *, heard: bool = False
+    ) -> Step:
+        """The step of a stage. `heard`: without the deadlines that silent clusters missed."""
         strategy = self.rollout.strategy or Strategy(PROGRESSIVE, one.limits)
         if self.course.complete:
             strategy = Strategy(strategy.type, replace(strategy.limits, max_failures=Fraction(1)))
         known = [(name, self.entries[name]) for name in names if name in self.entries]
         existing = [entry.status(name) for name, entry in known if entry.revision == self.course.revision]
+        if heard:
+            existing = [status for status in existing if status.state != TIME_OUT or status.silent_after is None]
         stale = [entry.status(name) for name, entry in known if entry.revision != self.course.revision]
         length = self.table.group_length if self.rollout.strategy is not None else None
         return next_step(strategy, groups, existing, self.now, stale=stale, group_length=length)

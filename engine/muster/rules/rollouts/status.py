@@ -87,17 +87,18 @@ class RolloutStatus:
         steps, revision, complete = self.steps, self.course.revision, self.course.complete
         behind = sum(entry.revision != revision for entry in self.table.entries.values())
         rest = f"; {_clusters(behind, 'keep')} another revision until their turn" if behind else ""
+        rest += self._waits_for_silent()
         back = f" (rolled back from {self.course.rolled_back})" if self.course.backwards else ""
         failed = [name for one in steps if one.step.breach for name in one.step.failures]
         if failed and not complete:
-            names = ", ".join(failed[:_MOST_NAMES]) + (" and more" if len(failed) > _MOST_NAMES else "")
+            names = self._names(failed)
             stopped = next(one.stage.name for one in steps if one.step.breach)
             return RolledOut("False", "Stopped", f"stage {stopped}: {names} failed at {revision}{back}{rest}")
         blocked = next((one for one in steps if one.blocked is not None), None)
         if blocked is not None and blocked.blocked is not None:
             text = f"stage {blocked.stage.name}: {blocked.blocked.text}{back}{rest}"
             return RolledOut("False", blocked.blocked.reason, text)
-        if not self.table.placed:
+        if not self.table.placed and not self.table.absent:
             return RolledOut("False", "NoClusters", "the placement chooses no cluster")
         if self.course.backwards:
             if current is None:
@@ -112,6 +113,19 @@ class RolloutStatus:
         if soaking and last is not None:
             return RolledOut("False", SOAKING, f"{text}, until {format_time(last)}{rest}")
         return RolledOut("False", PROGRESSING, f"{text}{rest}")
+
+    def _waits_for_silent(self) -> str:
+        """The silent clusters that keep their places."""
+        rolling = sorted({status.cluster for one in self.steps for status in one.step.rolling if status.silent_after})
+        return f"; waits for {self._names(rolling)}" if rolling else ""
+
+    def _names(self, names: Sequence[str]) -> str:
+        listed = [f"{name} (silent)" if self._is_silent(name) else name for name in names[:_MOST_NAMES]]
+        return ", ".join(listed) + (" and more" if len(names) > _MOST_NAMES else "")
+
+    def _is_silent(self, name: str) -> bool:
+        entry = self.table.entries.get(name)
+        return entry is not None and entry.silent_after is not None
 
 
 def kept_status(view: View, id_: ObjectId, message: str, because: Because, now: datetime) -> Iterator[Decision]:

@@ -25,14 +25,16 @@ class RolloutTable:
     """The Rollout's clusters.
 
     `stages`: the decision groups of each stage, with their clusters in order; `skipped`: the number of clusters that no
-    stage selects; `group_length`: the Placement's `clustersPerDecisionGroup` as the number that it means; `entries`:
-    what clusters have, by name.
+    stage selects; `absent`: those with an entry that the Placement dropped because they are not available;
+    `group_length`: the Placement's `clustersPerDecisionGroup` as the number that it means; `entries`: what clusters
+    have, by name.
     """
 
     stages: tuple[tuple[DecisionGroup, ...], ...]
     skipped: int
     group_length: int | None
     entries: dict[str, ClusterRollout]
+    absent: frozenset[str] = frozenset()
 
     def names(self) -> frozenset[str]:
         """The clusters of all stages."""
@@ -50,6 +52,8 @@ class RolloutTable:
             self.stages, self.skipped, self.group_length, list(self.entries),
             [one.revision for one in entries], [one.stage for one in entries], [one.state for one in entries],
             [int(one.since.timestamp()) for one in entries], [one.gate for one in entries],
+            [int(one.silent_after.timestamp()) if one.silent_after is not None else None for one in entries],
+            sorted(self.absent),
         ))  # fmt: skip
 
     @classmethod
@@ -57,9 +61,10 @@ class RolloutTable:
         """The table of a record."""
         found = decode(_PackedRollout, data)
         since = map(_instant, found.since)
-        columns = zip(found.revisions, found.in_stages, found.states, since, found.gates, strict=True)
+        silent = (None if second is None else _instant(second) for second in found.silent_after)
+        columns = zip(found.revisions, found.in_stages, found.states, since, found.gates, silent, strict=True)
         entries = dict(zip(found.names, (ClusterRollout(*row) for row in columns), strict=True))
-        return cls(found.stages, found.skipped, found.group_length, entries)
+        return cls(found.stages, found.skipped, found.group_length, entries, frozenset(found.absent))
 
 
 class _PackedRollout(NamedTuple):
@@ -74,6 +79,8 @@ class _PackedRollout(NamedTuple):
     states: list[str]
     since: list[int]
     gates: list[str]
+    silent_after: list[int | None]
+    absent: list[str]
 
 
 @lru_cache(1 << 10)

@@ -2,8 +2,9 @@
 
 Source: ocm `manifestworkreplicaset_deploy_reconcile.go` and `_status_reconcile.go`. Deliberate differences: a cluster
 has one work of a set, whichever of its placements choose it; a work goes when no placement chooses its cluster,
-whatever template it has; a strategy that cannot be followed holds the works as they are; a rollout that is not complete
-says whether it is stopped, soaking or waiting.
+whatever template it has, but not while its rollout waits for it (`muster.rules.progress.absent`); a strategy that
+cannot be followed holds the works as they are; a rollout that is not complete says whether it is stopped, soaking or
+waiting.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -23,15 +24,17 @@ from muster.fleet.objects import Object
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.generations import spec_digest
 from muster.rules.placements.shards import DecisionShard
+from muster.rules.progress.absent import with_absent
 from muster.rules.progress.step import (
     SUCCEEDED,
     ClusterStatus,
     DecisionGroup,
     Step,
     groups_of,
+    judged,
     next_step,
 )
-from muster.rules.progress.strategy import StrategyError, read_strategy
+from muster.rules.progress.strategy import Strategy, StrategyError, read_strategy
 from muster.rules.works.work import COUNTED, OWNER, PLACEMENT_NAME, Work, owner_label, work_name
 
 VERIFIED, ROLLED_OUT, APPLIED = "PlacementVerified", "PlacementRolledOut", "ManifestworkApplied"
@@ -92,6 +95,7 @@ class _SetProgress:
     done: int = 0
     soaking: list[ClusterStatus] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -109,10 +113,11 @@ Freezing: TypeAlias = Callable[[str, Collection[str], set[str]], Mapping[str, He
 def decide_set(
     obj: Object, works: Mapping[str, list[Work]], placements: Mapping[ObjectId, DecidedPlacement],
     status_of_new: StatusOfNew, now: datetime, freezing: Freezing = lambda *_: {}, before: Tree = None,
+    absent: AbstractSet[str] = frozenset(),
 ) -> SetResult:  # fmt: skip
     """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster; `before`: what the
-    last run noted of its rollout."""
-    return _Pass(obj, works, status_of_new, now, freezing, before).result(placements)
+    last run noted of its rollout; `absent`: the clusters that placements dropped because they are not available."""
+    return _Pass(obj, works, status_of_new, now, freezing, before, absent).result(placements)
 
 
 class _Pass:
@@ -120,8 +125,9 @@ class _Pass:
 
     def __init__(
         self, obj: Object, works: Mapping[str, list[Work]], status_of_new: StatusOfNew, now: datetime,
-        freezing: Freezing, before: Tree,
+        freezing: Freezing, before: Tree, absent: AbstractSet[str],
     ) -> None:  # fmt: skip
+        self.absent = absent
         self.obj, self.status_of_new, self.now, self.freezing = obj, status_of_new, now, freezing
         self.template: Tree = obj.spec["manifestWorkTemplate"]
         self.revision = spec_digest(self.template)
@@ -156,7 +162,7 @@ class _Pass:
         ]
 
     def _placement(self, number: int, name: str, choice: DecidedPlacement, strategy: Tree) -> None:
-        groups = self._own_groups(number, choice.shards)
+        groups = self._with_absent(number, name, self._own_groups(number, choice.shards), strategy)
         clusters = [cluster for group in groups for cluster in group.clusters]
         before = {cluster: self.works[cluster] for cluster in clusters if cluster in self.works}
         existing = {cluster: work for cluster, work in before.items() if work.revision == self.revision}
@@ -206,6 +212,29 @@ class _Pass:
             groups.append(DecisionGroup(group.name, group.index, own))
         return groups
 
+    def _with_absent(
+        self, number: int, name: str, groups: Sequence[DecisionGroup], strategy: Tree
+    ) -> tuple[DecisionGroup, ...]:
+        """The decision groups with the clusters that keep their places: in flight, soaking or failed with the present
+        template. While the strategy cannot be followed, all stay."""
+        try:
+            followed: Strategy | None = read_strategy(strategy)
+        except StrategyError:
+            followed = None
+        works = {cluster: self.works[cluster] for cluster in self.absent - self.placed.keys()}
+        kept = [
+            cluster
+            for cluster, work in works.items()
+            if work.labels.get(PLACEMENT_NAME) == name and (followed is None or self._in_flight(work, followed))
+        ]
+        self.placed |= dict.fromkeys(kept, number)
+        begun = {cluster for cluster, work in self.works.items() if work.revision == self.revision}
+        return with_absent(followed or Strategy(), groups, kept, begun)
+
+    def _in_flight(self, work: Work, strategy: Strategy) -> bool:
+        status = judged(work.status, strategy, self.now)
+        return work.revision == self.revision and (status.state != SUCCEEDED or status.soaking)
+
     def _apply(self, name: str, before: Mapping[str, Work], existing: Mapping[str, Work], turn: frozenset[str]) -> None:
         """Order works for the clusters whose turn it is."""
         labels = {**self.obj.labels, OWNER: owner_label(self.obj.id), PLACEMENT_NAME: name}
@@ -242,8 +271,11 @@ class _Pass:
         progress.soaking += soaking
         progress.done += succeeded - len(soaking)
         progress.failed += step.failures
+        progress.silent += [status.cluster for status in step.rolling if status.silent_after is not None]
         if step.breach:
-            progress.stopped.append(f"{_number(len(step.failures), 'cluster')} failed: {_names(step.failures)}")
+            silent = {cluster for cluster, work in existing.items() if work.status.silent_after is not None}
+            failed = [f"{name} (silent)" if name in silent else name for name in step.failures]
+            progress.stopped.append(f"{_number(len(failed), 'cluster')} failed: {_names(failed)}")
         self.found.horizon = earliest(self.found.horizon, step.next)
 
     def _conclude(self) -> None:
@@ -277,7 +309,7 @@ class _Pass:
             return Said(
                 "False", "Soaking", f"{_number(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"
             )
-        return Said("False", "Progressing")
+        return Said("False", "Progressing", f"waits for silent {_names(progress.silent)}" if progress.silent else "")
 
 
 def _applied(counts: Mapping[str, int]) -> Said:

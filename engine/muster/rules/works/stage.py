@@ -28,7 +28,9 @@ from muster.rules.effects.approval import ROLLOUT_EFFECT, Approvals
 from muster.rules.generations import spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
-from muster.rules.progress.step import PROGRESSING, TO_APPLY, ClusterStatus
+from muster.rules.progress.absent import absent_clusters
+from muster.rules.progress.states import Progress, is_silent
+from muster.rules.progress.step import TO_APPLY, ClusterStatus
 from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, StepRecord, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 from muster.rules.works import messages
@@ -45,11 +47,11 @@ from muster.rules.works.table import SetTable
 from muster.rules.works.work import (
     BOOK,
     OWNER,
+    PLACEMENT_NAME,
     ROLLOUT,
     Work,
     because_of,
     book,
-    is_silent,
     is_valid_owner,
     owner_label,
     works_by_owner,
@@ -77,7 +79,10 @@ def decide_sets(
     orders: list[WorkOrder] = []
     if shared.steps is None:
         placements = _placements(shared, context) if sets else {}
-        tables = {obj.id: SetTable(works.get(owner_label(obj.id), {}), placements) for obj in sets}
+        tables = {}
+        for obj in sets:
+            own = works.get(owner_label(obj.id), {})
+            tables[obj.id] = SetTable(own, placements, _absent(shared, context, obj, own, placements))
     else:
         tables = {
             id_: SetTable.unpacked(shared.steps[id_]) for id_ in of_kinds(shared.steps, MANIFEST_WORK_REPLICA_SET)
@@ -97,6 +102,20 @@ def decide_sets(
         orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
     by_cluster = grouped((order.id.namespace, order) for order in orders)
     yield WorkOrders({cluster: tuple(sorted(found, key=lambda o: o.id)) for cluster, found in by_cluster.items()})
+
+
+def _absent(
+    shared: Shared, context: Context, obj: Object, works: Mapping[str, list[Work]],
+    placements: Mapping[ObjectId, DecidedPlacement],
+) -> frozenset[str]:  # fmt: skip
+    """The clusters with a work that a placement of the set dropped because they are not available."""
+    ids = {PLACEMENT.id(str(ref["name"]), obj.id.namespace) for ref in mappings_at(obj.spec, "placementRefs")}
+    chosen = frozenset[str]().union(*(clusters_of(placements[id_].shards) for id_ in ids & placements.keys()))
+    found = frozenset[str]()
+    for id_ in ids:
+        names = [name for name, own in works.items() if own[0].labels.get(PLACEMENT_NAME) == id_.name]
+        found |= absent_clusters(shared, context.rules, id_, frozenset(names) - chosen)
+    return found
 
 
 def _placements(shared: Shared, context: Context) -> Mapping[ObjectId, DecidedPlacement]:
@@ -126,7 +145,7 @@ def _set(
         status_of_new = partial(_status_of_new, shared, now)
         freezing = partial(approvals.frozen_starts, shared, obj.id)
         before = shared.before(obj.id, *_ROLLOUT)
-        result = decide_set(obj, table.works, table.placements, status_of_new, now, freezing, before)
+        result = decide_set(obj, table.works, table.placements, status_of_new, now, freezing, before, table.absent)
         yield from _results(shared, obj, result, now)
         yield from result.held
         orders += result.orders
@@ -139,7 +158,8 @@ def _set(
 
 def _status_of_new(shared: Shared, now: datetime, cluster: str) -> ClusterStatus:
     """How a cluster is doing that gets the template now."""
-    return ClusterStatus(cluster, PROGRESSING if is_silent(shared, cluster) else TO_APPLY, now)
+    silent = is_silent(shared, MANAGED_CLUSTER.id(cluster))
+    return ClusterStatus(cluster, TO_APPLY, now, silent_after=now if silent else None)
 
 
 def _results(shared: Shared, obj: Object, result: SetResult, now: datetime) -> Iterator[Decision | Finding]:
@@ -200,7 +220,7 @@ def _order(view: View, order: WorkOrder, now: datetime) -> Iterator[Decision]:
             yield Decision(order.id, path, None, because)
     for name, value in order.spec.items():
         yield Decision(order.id, ("spec", name), value, because)
-    written = book(TO_APPLY, now, (), format_time(now))
+    written = book(Progress(TO_APPLY, now), (), format_time(now))
     yield state_decision(view, order.id, work_body(generation, order.spec, written), now)
 
 

@@ -1,9 +1,7 @@
 """The states of derived works: how each cluster is doing with the work that it has, before sets decide the next step.
 
-Every derived work is decided again as it is, with the state that follows from its agent's latest report. A cluster that
-is silent neither succeeds nor soaks: its work counts as progressing since then, so that a deadline ends it. A failure
-stays one. `since` is never earlier than the instant at which the present spec was written: agents keep the time of a
-condition that was True for the spec before.
+Every derived work is decided again as it is, with the state that follows from its agent's latest report, by the rule of
+`muster.rules.progress.states`.
 """
 
 from collections.abc import Iterator
@@ -20,17 +18,16 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.progress.step import FAILED, PROGRESSING, TIME_OUT, TO_APPLY
+from muster.rules.progress.states import Progress, heard, is_silent, last_sign_of, unheard
+from muster.rules.progress.step import TO_APPLY
 from muster.rules.retention import as_it_stands
 from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local
 from muster.rules.works.work import (
     BOOK,
     OWNER,
     ROLLOUT,
-    WorkState,
     because_of,
     book,
-    is_silent,
     reported_true,
     state_of,
 )
@@ -58,37 +55,35 @@ def work_body(generation: int, spec: Tree, kept: Tree) -> Tree:
 def state_decision(view: View, id_: ObjectId, before: Tree, now: datetime) -> Decision:
     """Decide the state of a work. `before`: its derived part."""
     known = dig(before, *BOOK, ROLLOUT)
-    state, since = str(dig(known, "state") or TO_APPLY), try_time(dig(known, "since"))
-    written = dig(known, "written")
-    if is_silent(view, id_.namespace):
-        if state not in (FAILED, TIME_OUT):
-            since = since if state in (PROGRESSING, TO_APPLY) and since is not None else now
-            state = PROGRESSING
-        return _decided(id_, book(state, since or now, (), written), Because("works#silent", _of_cluster(id_), _SILENT))
+    written, progress = dig(known, "written"), _progress_of(known)
+    cluster = MANAGED_CLUSTER.id(id_.namespace)
+    if is_silent(view, cluster):
+        after = unheard(progress or Progress(TO_APPLY, now), last_sign_of(view, cluster, now))
+        return Decision(id_, BOOK, book(after, (), written), Because("works#silent", _of_cluster(cluster), _SILENT))
     obj = view.objects.get(id_)
     if id_ in view.broken or (obj is None and view.unidentified):
-        return _decided(id_, dig(before, *BOOK) or book(state, since or now, (), written), _KEPT)
+        kept = dig(before, *BOOK) or book(progress or Progress(TO_APPLY, now), (), written)
+        return Decision(id_, BOOK, kept, _KEPT)
     status = dig(obj.body, "status") if obj is not None else None
     generation = dig(before, "metadata", "generation") or 0
     found = state_of(generation, dig(before, "spec"), status)
-    begun = _begun(found, state, since, try_time(written), now)
-    because = Because(f"works#{found.state}", OF_CONDITIONS, f"{found.why}, since {format_time(begun)}")
-    return _decided(id_, book(found.state, begun, reported_true(status, generation), written), because)
+    # A work that no run has seen, of a live hub, is as old as its agent says.
+    first = Progress(found.state, min(found.since or now, now))
+    after = heard(progress, found.state, now) if progress is not None else first
+    because = Because(f"works#{after.state}", OF_CONDITIONS, f"{found.why}, since {format_time(after.since)}")
+    return Decision(id_, BOOK, book(after, reported_true(status, generation), written), because)
 
 
-def _begun(found: WorkState, state: str, since: datetime | None, written: datetime | None, now: datetime) -> datetime:
-    """Since when: as the agent says, else since muster saw it first; not before the spec was written."""
-    first_seen = since if since is not None and state == found.state else now
-    said = found.since or first_seen
-    return said if written is None else max(said, written)
+def _progress_of(known: Tree) -> Progress | None:
+    """What the last run recorded."""
+    since = try_time(dig(known, "since"))
+    if since is None:
+        return None
+    return Progress(str(dig(known, "state") or TO_APPLY), since, try_time(dig(known, "silentAfter")))
 
 
-def _decided(id_: ObjectId, kept: Tree, because: Because) -> Decision:
-    return Decision(id_, BOOK, kept, because)
-
-
-def _of_cluster(id_: ObjectId) -> tuple[Input, ...]:
-    return (Input(("status", "conditions", (MANAGED_CLUSTER.headline,)), MANAGED_CLUSTER.id(id_.namespace)),)
+def _of_cluster(cluster: ObjectId) -> tuple[Input, ...]:
+    return (Input(("status", "conditions", (MANAGED_CLUSTER.headline,)), cluster),)
 
 
 STAGE = Local("works", stage, derives=(((MANIFEST_WORK,), (METADATA, SPEC, STATUS)),))

@@ -29,20 +29,26 @@ class _Row(NamedTuple):
     name: str
     kind: int
     since: int | None
+    silent_after: int | None
 
 
 class _PackedSet(NamedTuple):
     placements: list[tuple[ObjectId, DecidedPlacement]]
     kinds: list[_Kind]
     rows: list[_Row]
+    absent: list[str]
 
 
 @dataclass(slots=True)
 class SetTable:
-    """What is known of a set: its works by cluster, and its placements."""
+    """What is known of a set: its works by cluster and its placements.
+
+    `absent`: the clusters that these dropped because they are not available.
+    """
 
     works: dict[str, list[Work]]
     placements: Mapping[ObjectId, DecidedPlacement]
+    absent: frozenset[str] = frozenset()
 
     def updated(self, clusters: Iterable[str], works: Mapping[str, list[Work]]) -> None:
         """Replace the works of the clusters that this run looks at."""
@@ -69,9 +75,9 @@ class SetTable:
             if (kind := kinds.get(key)) is None:
                 kind = kinds[key] = len(listed)
                 listed.append((dict(work.labels), work.revision, work.status.state, sorted(work.true)))
-            since = work.status.since
-            rows.append(_Row(work.cluster, work.id.name, kind, None if since is None else int(since.timestamp())))
-        return encode(_PackedSet(sorted(self.placements.items()), listed, rows))
+            since, silent_after = _second(work.status.since), _second(work.status.silent_after)
+            rows.append(_Row(work.cluster, work.id.name, kind, since, silent_after))
+        return encode(_PackedSet(sorted(self.placements.items()), listed, rows, sorted(self.absent)))
 
     @classmethod
     def unpacked(cls, data: bytes) -> "SetTable":
@@ -79,14 +85,18 @@ class SetTable:
         found = decode(_PackedSet, data)
         kinds = [(labels, revision, state, frozenset(true)) for labels, revision, state, true in found.kinds]
         works: dict[str, list[Work]] = {}
-        for cluster, name, kind, since in found.rows:
+        for cluster, name, kind, since, silent_after in found.rows:
             labels, revision, state, true = kinds[kind]
-            status = ClusterStatus(cluster, state, None if since is None else _instant(since))
+            status = ClusterStatus(cluster, state, _instant(since), silent_after=_instant(silent_after))
             work = Work(MANIFEST_WORK.id(name, cluster), labels, revision, status, true)
             works.setdefault(cluster, []).append(work)
-        return cls(works, dict(found.placements))
+        return cls(works, dict(found.placements), frozenset(found.absent))
+
+
+def _second(instant: datetime | None) -> int | None:
+    return None if instant is None else int(instant.timestamp())
 
 
 @lru_cache(1 << 10)
-def _instant(second: int) -> datetime:
-    return datetime.fromtimestamp(second, UTC)
+def _instant(second: int | None) -> datetime | None:
+    return None if second is None else datetime.fromtimestamp(second, UTC)

@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 
 from muster.data.decision import Because, Decision, Input, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, of_kinds
+from muster.data.kinds import MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, of_kinds
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import SPEC_DIGEST
 from muster.fleet.view import View
+from muster.rules.progress.states import Progress
 from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus
 
 OWNER: Final = "work.open-cluster-management.io/manifestworkreplicaset"
@@ -58,14 +59,8 @@ def because_of(owner: str) -> Because:
     return Because("works", (template,), "the template of its set when its turn came")
 
 
-def is_silent(view: View, cluster: str) -> bool:
-    """Is nothing heard of the cluster? What was never heard of is silent, too."""
-    path: Path = ("status", "conditions", (MANAGED_CLUSTER.headline,))
-    return dig(view.now(MANAGED_CLUSTER.id(cluster), *path), "status") not in ("True", "False")
-
-
 class WorkState(NamedTuple):
-    """How a cluster is doing with a work: a state of a rollout, since when (None: not said), and why."""
+    """What an agent says of a work: a state of a rollout, since when (None: not said), and why."""
 
     state: str
     since: datetime | None
@@ -91,13 +86,15 @@ def state_of(generation: int, spec: Tree, status: Tree) -> WorkState:
     for one in (degraded, *_of_manifests(status)):
         if one is not None and one.get("status") == "True":
             return WorkState(FAILED, _since(one), "degraded")
+    if progressing is not None and progressing.get("status") != "False":
+        return WorkState(PROGRESSING, _since(progressing), "Progressing is reported")
     if progressing is not None:
-        done = progressing.get("status") == "False"
-        return WorkState(SUCCEEDED if done else PROGRESSING, _since(progressing), "Progressing is reported")
+        return WorkState(SUCCEEDED, _since(applied, progressing, degraded), "Progressing is reported")
     available = _current(found.get(AVAILABLE), generation)
     if PROGRESSING in found or has_progressing_rule(spec) or available is None or available.get("status") != "True":
         return WorkState(TO_APPLY, None, "applied, and not reported as available or progressing")
-    return WorkState(SUCCEEDED, _since(applied), "applied and available; no rule says when it progresses")
+    since = _since(applied, available, degraded)
+    return WorkState(SUCCEEDED, since, "applied and available; no rule says when it progresses")
 
 
 def has_progressing_rule(spec: Tree) -> bool:
@@ -126,13 +123,17 @@ def _of_manifests(status: Tree) -> list[Tree]:
     return [one for one in found if one.get("type") == DEGRADED]
 
 
-def _since(condition: Tree) -> datetime | None:
-    return try_time(condition.get("lastTransitionTime"))
+def _since(*conditions: Tree) -> datetime | None:
+    """The last transition of some conditions."""
+    instants = (try_time(one.get("lastTransitionTime")) for one in conditions if one is not None)
+    return max((instant for instant in instants if instant is not None), default=None)
 
 
-def book(state: str, since: datetime, true: Iterable[str], written: str | None) -> Tree:
+def book(progress: Progress, true: Iterable[str], written: str | None) -> Tree:
     """The form in which a derived work keeps its state; `written`: when its spec was."""
-    known: Tree = {"state": state, "since": format_time(since)}
+    known: Tree = {"state": progress.state, "since": format_time(progress.since)}
+    if progress.silent_after is not None:
+        known["silentAfter"] = format_time(progress.silent_after)
     if written is not None:
         known["written"] = written
     if listed := sorted(true):
@@ -171,7 +172,10 @@ def read_work(id_: ObjectId, decided: Mapping[Path, Decision]) -> Work | None:
     if not labels.get(OWNER):
         return None
     kept = dig(value(*BOOK), ROLLOUT)
-    status = ClusterStatus(id_.namespace, str(dig(kept, "state") or TO_APPLY), try_time(dig(kept, "since")))
+    silent_after = try_time(dig(kept, "silentAfter"))
+    status = ClusterStatus(
+        id_.namespace, str(dig(kept, "state") or TO_APPLY), try_time(dig(kept, "since")), silent_after=silent_after
+    )
     revision = mapping_at(value("metadata", "annotations")).get(SPEC_DIGEST)
     return Work(id_, labels, str(revision), status, frozenset(dig(kept, "reported") or ()))
 
