@@ -149,10 +149,12 @@ def message(type_: str) -> Callable[[Tree, datetime], str]:
 
 
 def rolled_out(body: Tree, _now: datetime) -> str:
-    """How many clusters of a Rollout have its revision: `12/40`."""
+    """How many clusters of a Rollout have its revision: `12/40`, or `12/40, 2 in no stage`."""
     stages = mappings_at(body, "status", "stages")
     total = sum(stage.get("clusters", 0) for stage in stages)
-    return f"{total - sum(stage.get('ToApply', 0) for stage in stages)}/{total}" if stages else "-"
+    skipped = dig(body, "status", "skipped")
+    outside = f", {skipped} in no stage" if skipped else ""
+    return f"{total - sum(stage.get('ToApply', 0) for stage in stages)}/{total}{outside}" if stages else "-"
 
 
 def worked(body: Tree, _now: datetime) -> str:

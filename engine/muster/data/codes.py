@@ -377,6 +377,10 @@ class Code(StrEnum):
     SCORE_ALSO_REPORTED = ("MUS435", _W, "score is written and derived",
         "A ScorePolicy derives an AddOnPlacementScore that a file or an agent writes, too. The written one counts, and "
         "the policy decides nothing about that cluster.")
+    CLUSTER_WITHOUT_STAGE = ("MUS436", _W, "clusters in no stage",
+        "The Placement of a Rollout selects clusters that no stage selects. They get no revision, and the Rollout is "
+        "complete without them. `muster get rollouts` counts them once the Placement has chosen them. `muster lint` "
+        "reports it, and `muster validate` with --rev or --base.")
     # -- 5xx: derived state
     NOT_A_DERIVED_PART = ("MUS502", _W, "not a derived part",
         "Files under derived/ are muster's: one document per file, the derived part of the object after which the "

@@ -10,7 +10,7 @@ import yaml
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.rollouts.lint import rollout_findings, window_findings
 from muster.run.checking import check_snapshot
-from tests.support.living import cluster, placement
+from tests.support.living import BINDING, cluster, placement
 
 GROUPS = """\
   decisionStrategy:
@@ -24,7 +24,12 @@ EU = {"name": "eu", "selector": {"matchLabels": {"region": "eu"}}}
 def told(spec: dict[str, Any]) -> list[tuple[str, str, str]]:
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"}}
     body["spec"] = {"placementRef": {"name": "web"}, "revision": "v1", **spec}
-    files = {"a.yaml": cluster("a"), "web.yaml": placement("web", 3) + GROUPS, "rollout.yaml": yaml.safe_dump(body)}
+    files = {
+        "a.yaml": cluster("a"),
+        "web.yaml": placement("web", 3) + GROUPS,
+        "binding.yaml": BINDING,
+        "rollout.yaml": yaml.safe_dump(body),
+    }
     fleet = check_snapshot(MemorySnapshot(files))
     return [(one.code, one.message, one.hint) for one in (*fleet.findings, *rollout_findings(fleet))]
 
@@ -43,6 +48,8 @@ def told(spec: dict[str, Any]) -> list[tuple[str, str, str]]:
          "no cluster reaches stage 'eu' of Rollout/apps/web: 'all' before it selects all", "last"),
         ({"stages": [{"name": "us", "selector": {"matchLabels": {"region": "us"}}}]}, "MUS236",
          "stage 'us' of Rollout/apps/web selects no cluster", "labels"),
+        ({"stages": [{"name": "us", "selector": {"matchLabels": {"region": "us"}}}]}, "MUS436",
+         "no stage of Rollout/apps/web selects a, so these clusters of Placement/apps/web get nothing", "last stage"),
         ({"stages": [{**EU, "windows": ["office"]}]}, "MUS210", "there is no Calendar 'office'", ""),
         ({"stages": [{**EU, "maxConcurrency": 0}]}, "MUS237", "maxConcurrency: 0 means all clusters at once", "paused"),
         ({"strategy": {"type": "Progressive", "progressive": {"maxConcurrency": "0%"}}}, "MUS237",

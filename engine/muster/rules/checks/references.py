@@ -33,6 +33,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.checks.labelkeys import label_findings
 from muster.rules.placements.spec import NO_SELECT, Toleration
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.projections.policy import for_each
 from muster.rules.projections.sources import SOURCES
 from muster.rules.rollouts.lint import rollout_findings
@@ -41,7 +42,7 @@ _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
 
 
-def reference_findings(fleet: Fleet) -> Iterator[Finding]:
+def reference_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
     """Yield a warning for each missing object and each label that no cluster has. `fleet` is the whole fleet."""
     sets = {*BUILT_IN, *(obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET))}
     for obj in _written(fleet, MANAGED_CLUSTER):

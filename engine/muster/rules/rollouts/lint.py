@@ -1,5 +1,5 @@
-"""Checks of Rollouts: references to Placements, decision groups and Calendars that do not exist, empty stages, and
-windows that freezes cover.
+"""Checks of Rollouts: references to Placements, decision groups and Calendars that do not exist, empty stages, clusters
+in no stage, and windows that freezes cover.
 
 They read the whole fleet, as those of `muster.rules.checks.references`.
 """
@@ -20,6 +20,7 @@ from muster.fleet.places import finding_at
 from muster.rules.calendars.calendar import Calendar
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.effects.freeze import SORTS, Freeze, freezes_of
+from muster.rules.placements.selected import selected_clusters
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.progress.strategy import BODIES
@@ -27,10 +28,12 @@ from muster.rules.rollouts.policy import Rollout, RolloutStage
 
 #: How far ahead a window outside of freezes is searched.
 _AHEAD: Final = timedelta(days=2 * 365)
+_MOST_NAMES: Final = 10
 
 
-def rollout_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each missing Placement or decision group, and for each stage that no cluster can reach."""
+def rollout_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
+    """Yield a warning for each missing Placement or decision group, for each stage that no cluster can reach, and for
+    clusters that no stage selects."""
     placements = {(obj.id.namespace, obj.id.name): obj for obj in fleet.of(PLACEMENT)}
     for obj in fleet.of(ROLLOUT):
         name = str(dig(obj.spec, "placementRef", "name"))
@@ -46,6 +49,9 @@ def rollout_findings(fleet: Fleet) -> Iterator[Finding]:
             yield from _groups(obj, groups, placement)
         yield from _stages(fleet, obj)
         yield from _calendars(obj, {calendar.id.name for calendar in fleet.of(CALENDAR)})
+    for rollout in fleet.compiled.of(Rollout):
+        if rollout.placement in fleet.objects and rollout.strategy is None:
+            yield from _unselected(fleet, rollout)
 
 
 def _calendars(obj: Object, known: Collection[str]) -> Iterator[Finding]:
@@ -90,6 +96,23 @@ def _stages(fleet: Fleet, obj: Object) -> Iterator[Finding]:
             yield finding_at(obj, (*at, "selector"), Code.STAGE_WITHOUT_CLUSTERS, message, hint)
         if not selector.requirements and not stage.get("decisionGroups"):
             everything = everything or name
+
+
+def _unselected(fleet: FleetWithPolicies, rollout: Rollout) -> Iterator[Finding]:
+    """The clusters of its Placement that no stage selects. A decision group may be that of any cluster."""
+    left = {
+        obj.id.name
+        for obj in fleet.of(MANAGED_CLUSTER)
+        if not any(one.selector.matches(obj.labels) for one in rollout.stages)
+    }
+    names = sorted(selected_clusters(fleet, fleet.rules, rollout.placement, left))
+    if names:
+        listed = ", ".join(names[:_MOST_NAMES]) + (
+            f" and {len(names) - _MOST_NAMES} more" if names[_MOST_NAMES:] else ""
+        )
+        message = f"no stage of {rollout.id} selects {listed}, so these clusters of {rollout.placement} get nothing"
+        hint = "add a last stage without a selector, or narrow the Placement"
+        yield finding_at(rollout.source, ("spec", "stages"), Code.CLUSTER_WITHOUT_STAGE, message, hint)
 
 
 def window_findings(fleet: FleetWithPolicies, now: datetime) -> Iterator[Finding]:
