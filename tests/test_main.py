@@ -14,6 +14,7 @@ import pytest
 
 from muster import commandline as cli
 from muster.cli import exits
+from muster.commandline import VERBS
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observed
 from tests.support.commandline import Run
 from tests.support.git import Repo, git_environ, new_repository
@@ -81,6 +82,11 @@ def test_the_version_is_printed_as_in_a_longer_command_line(muster: Run) -> None
     ("arguments", "said"),
     [
         (("reconcil",), "did you mean 'reconcile'?"),
+        (("delete", "cluster", "a"), "delete the object's file and commit; muster deny removes a cluster"),
+        (("apply", "-f", "x.yaml"), "an object is a file: change it and commit"),
+        (("edit", "cluster/a"), "an object is a file: change it and commit"),
+        (("logs", "a"), "muster history KIND/NAME"),
+        (("rollout", "status", "web"), "muster get rollouts"),
         (("--repo", "x", "plan"), "--repo belongs after the command: muster plan --repo …"),
         (("get", "managedclustres"), "did you mean 'managedclusters'?"),
         (("explain", "cluster/shop"), "did you mean 'shop-1'?"),
@@ -104,7 +110,7 @@ def test_the_version_is_printed_as_in_a_longer_command_line(muster: Run) -> None
 )
 def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, tmp_path: Path, muster: Run) -> None:
     repo = fleet(tmp_path / "fleet", **{"shop-1": "2026-01-01T00:00:00Z"})
-    where = () if arguments == ("reconcil",) else ("--repo", str(repo.path))
+    where = () if arguments[0] not in VERBS else ("--repo", str(repo.path))
     code, _, err = muster(*arguments, *where)
     assert code == exits.USAGE
     assert said in err
@@ -116,6 +122,56 @@ def test_not_a_git_repository(verb: str, tmp_path: Path, muster: Run) -> None:
     code, _, err = muster(verb, "--repo", str(tmp_path))
     assert code == exits.REPOSITORY
     assert "not a git repository" in err or "not in a git repository" in err
+
+
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: a
+spec: {hubAcceptsClient: true}
+"""
+
+
+@pytest.mark.parametrize("command", ["validate", "validate -o json", "lint"])
+def test_nothing_is_checked_outside_of_a_repository(command: str, tmp_path: Path, muster: Run) -> None:
+    code, out, err = muster(*command.split(), "--repo", str(tmp_path))
+    assert (code, out) == (exits.REPOSITORY, "")
+    assert "is not in a git repository, and no file in it declares an object" in err
+    new_repository(tmp_path / "empty")
+    assert muster(*command.split(), "--repo", str(tmp_path / "empty"))[0] == exits.FINE
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp037"])
+@pytest.mark.parametrize("command", ["get clusters -o json", "describe a", "get --help", "get nö", "plan"])
+def test_what_an_encoding_lacks_is_escaped(encoding: str, command: str, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    text = CLUSTER.replace("metadata:", "metadata:\n  annotations: {note: 'ü… 🚢'}")
+    repo.commit({"a.yaml": text})
+    environ = {**repo.environ, "PYTHONIOENCODING": encoding, "XDG_CACHE_HOME": str(tmp_path)}
+    muster = [sys.executable, "-m", "muster", *command.split(), "--repo", str(repo.path)]
+    done = subprocess.run(muster, env=environ, capture_output=True, check=False)
+    assert done.returncode in (exits.FINE, exits.FINDINGS, exits.USAGE), done.stderr
+    if command.endswith("json"):
+        (body,) = json.loads(done.stdout.decode(encoding))["items"]
+        assert body["metadata"]["annotations"]["note"] == "ü… 🚢"
+
+
+@pytest.mark.parametrize("kilobytes", [0, 4, 16])
+def test_a_limit_for_files_leaves_no_locks(kilobytes: int, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"{number}.yaml": CLUSTER.replace("name: a", f"name: a{number}") for number in range(100)})
+    before = repo.tip("main")
+    script = f'ulimit -f {kilobytes * 2}; exec "$@"'  # POSIX counts blocks of 512 bytes
+    reconcile = [sys.executable, "-m", "muster", "reconcile", "--repo", str(repo.path)]
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *reconcile], env={**repo.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "File too large" in done.stderr, repo.tip("main")) == (exits.REPOSITORY, True, before)
+    assert "ulimit -f" in done.stderr
+    assert list(repo.path.glob(".git/**/*.lock")) == []
+    assert repo.git("status", "--porcelain") == ""
 
 
 def test_no_such_directory(tmp_path: Path, muster: Run) -> None:

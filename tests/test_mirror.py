@@ -47,7 +47,7 @@ THROUGH = {
         "e2e/test_hearing.py": "listening",
         "e2e/test_work_trees.py": "reading",
         "features/reconcile/test_reconcile.py": "reconcile_result",
-        "test_main.py": "exits options",
+        "test_main.py": "exits kubectl options",
     },
     "data": {
         "cli/test_outcome.py": "finding findings",

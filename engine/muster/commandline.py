@@ -4,8 +4,10 @@ A verb is one module with a click command named `command`, and one line in `VERB
 is called, so that the hook imports only what it uses, and what verbs and errors need is not imported for a help text.
 """
 
+import codecs
 import errno
 import gc
+import io
 import os
 import signal
 import sys
@@ -108,9 +110,10 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; suggest the nearest one if it is unknown."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from muster.cli.kubectl import instead_of
             from muster.data.names import did_you_mean
 
-            hint = did_you_mean(args[0], VERBS)
+            hint = instead_of(args[0]) or did_you_mean(args[0], VERBS)
             raise click.UsageError(f"No such command {args[0]!r}; {hint}".rstrip("; "), ctx)
         return super().resolve_command(ctx, args)
 
@@ -158,9 +161,26 @@ def main() -> None:
     # that run until they are stopped enable it again (`until_stopped`).
     gc.disable()
     signal.signal(signal.SIGTERM, _leave)
+    _escape_what_an_encoding_lacks()
     code = run(sys.argv[1:])
     gc.freeze()  # or Python looks for garbage in all objects before it ends: a sixth of the time of the hook
     sys.exit(code)
+
+
+def _escape_what_an_encoding_lacks() -> None:
+    """Let standard output and error escape characters that their encoding does not have, as JSON and YAML do."""
+    codecs.register_error("muster.escape", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="muster.escape")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""The characters of an error as `\u2026`, beyond the first plane as two of these."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)), error.end
 
 
 def _leave(*_: object) -> NoReturn:
@@ -200,7 +220,7 @@ def run(arguments: list[str]) -> int:
 
 
 #: What the system refuses, without a fault of ours: permissions, read-only and full disks.
-_REFUSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT))
+_REFUSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def _report_error(error: Exception) -> int:

@@ -1,6 +1,7 @@
 """Running git: which git, in which environment, for how long."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from muster.git.errors import RepositoryError
+from muster.git.errors import KilledError, RepositoryError
 from muster.git.process import Git, Process
 from muster.git.repository import open_repository, resolve
+from muster.git.snapshot import CommitSnapshot
 from tests.support.git import Repo, git_environ, new_repository
 
 
@@ -53,6 +55,26 @@ def test_an_old_git_is_refused(repo: Repo, tmp_path: Path, version: str) -> None
     path = _fake_git(tmp_path / "bin", f"echo '{version}'") + os.pathsep + repo.environ["PATH"]
     with pytest.raises(RepositoryError, match="is too old"):
         open_repository(repo.path, {**repo.environ, "PATH": path})
+
+
+#: Kills itself at one command, and is git for all others.
+_KILLED = 'case "$*" in *"$KILLED_AT"*) kill -"$KILLED_BY" $$ ;; esac\nexec "$REAL_GIT" "$@"'
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGTERM, signal.SIGXCPU])
+@pytest.mark.parametrize("command", ["rev-parse", "cat-file", "ls-tree"])
+def test_a_git_that_a_signal_ended_says_nothing_of_the_repository(
+    repo: Repo, tmp_path: Path, command: str, signal_: signal.Signals
+) -> None:
+    real = shutil.which("git", path=repo.environ["PATH"])
+    environ = {
+        **repo.environ, "PATH": _fake_git(tmp_path / "bin", _KILLED) + os.pathsep + repo.environ["PATH"],
+        "REAL_GIT": str(real), "KILLED_AT": command, "KILLED_BY": signal_.name.removeprefix("SIG"),
+    }  # fmt: skip
+    with pytest.raises(KilledError) as caught:
+        for file in CommitSnapshot(open_repository(repo.path, environ), repo.tip("main")).files():
+            file.read()
+    assert caught.value.message == f"git {command} was ended by {signal_.name}"
 
 
 def test_a_hooks_environment_does_not_leak_into_another_repository(repo: Repo, tmp_path: Path) -> None:

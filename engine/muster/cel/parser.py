@@ -108,7 +108,7 @@ def _length_of_time(before: str, word: str) -> str:
     """Return a hint for a number with a unit, such as `5m`; empty for anything else."""
     stem = before.rstrip()
     digits = stem[len(stem.rstrip("0123456789")) :]
-    if not digits or len(digits) > _MOST_DIGITS:
+    if not word or not digits or len(digits) > _MOST_DIGITS:
         return ""
     if word in _UNITS:
         factor, unit = _UNITS[word]

@@ -25,7 +25,7 @@ from muster.git.agentrefs import AgentRefs, local_agent_refs
 from muster.git.agentsettings import unasked_remotes
 from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.directory import DirectorySnapshot
-from muster.git.errors import RepositoryError
+from muster.git.errors import KilledError, RepositoryError
 from muster.git.mergebase import commit_of
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.pulse_memory import Remembered
@@ -258,10 +258,25 @@ def own_repository(repo: Path) -> Repository | None:
     root = worktree_root(repo)
     try:
         repository = open_repository(root, os.environ)
+    except KilledError:
+        raise
     except RepositoryError:
         return None
     same = repository.worktree is not None and repository.worktree.resolve() == root.resolve()
     return repository if same else None
+
+
+def require_repository(repo: Path) -> None:
+    """Raise RepositoryError for a directory without objects if it is in no git repository: nothing can be checked."""
+    try:
+        open_repository(repo, os.environ)
+    except KilledError:
+        raise
+    except RepositoryError as error:
+        raise RepositoryError(
+            f"{repo.absolute()} is not in a git repository, and no file in it declares an object",
+            "run it in a fleet's repository, or name one with --repo DIR",
+        ) from error
 
 
 def base_snapshot(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:

@@ -11,6 +11,7 @@ never do, and sums go through `later`, which returns None past its end.
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import groupby
+from typing import Final
 
 #: RFC 3339's forms, with every digit as 0.
 _AS_ZEROS = str.maketrans("123456789tz", "000000000TZ")
@@ -96,6 +97,25 @@ def _is_term(number: str, unit: str) -> bool:
 def _shown(text: str) -> str:
     """Return a text as messages quote it: its beginning if it is long."""
     return repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+
+
+#: How people write units, with the unit that Go's syntax has for it. A day has 24 hours.
+_UNITS_MEANT: Final = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), timedelta(seconds=1)),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), timedelta(minutes=1)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), timedelta(hours=1)),
+    **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
+    **dict.fromkeys(("w", "week", "weeks"), timedelta(weeks=1)),
+}
+_MOST_DIGITS: Final = 7
+
+
+def duration_meant(text: str) -> timedelta | None:
+    """Return the duration that a person means by a text such as `5 min` or `2d`; None if that is not clear."""
+    text = text.strip().lower()
+    digits = text[: len(text) - len(text.lstrip("0123456789"))]
+    unit = _UNITS_MEANT.get(text[len(digits) :].strip())
+    return int(digits) * unit if unit is not None and 0 < len(digits) <= _MOST_DIGITS else try_duration(text)
 
 
 def try_duration(value: object) -> timedelta | None:

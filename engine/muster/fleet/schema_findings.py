@@ -1,12 +1,14 @@
 """From violations of a JSON Schema to findings: what is wrong, the value, what to do, and the place."""
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import path_text
 from muster.data.names import did_you_mean
+from muster.data.times import duration_meant, format_duration
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
@@ -96,12 +98,15 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     if keyword == "type":
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
         schema: Tree = error.schema
-        examples = schema.get("examples") if limit == "string" and type(instance) in (int, float) else None
-        hint = (
-            f"write it like {_alternatives(examples)}"
-            if examples
-            else _right_type(instance, limit, schema.get("enum") or ())
-        )
+        examples = schema.get("examples") if "string" in limit and type(instance) in (int, float) else None
+        if examples:
+            hint = _share(instance, examples) or f"write it like {_alternatives(examples)}"
+        elif where.endswith("Seconds") and (span := _seconds(instance)) is not None:
+            hint = f"write {span}, without a unit or quotes"
+        else:
+            types = [limit] if isinstance(limit, str) else limit
+            types = [name for name in types if name != "string" or not _is_scalar(instance) or _fits(instance, schema)]
+            hint = next(filter(None, (_right_type(instance, name, schema.get("enum") or ()) for name in types)), "")
         return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
         # The nearest name of an effect may be one that evicts all work.
@@ -143,7 +148,9 @@ def _right_form(error: "ValidationError") -> str:
 
     schema: Tree = error.schema
     if examples := schema.get("examples"):
-        return f"write it like {_alternatives(examples)}"
+        span = duration_meant(str(error.instance)) if schema.get("format") == "duration" else None
+        meant = f": {format_duration(span)}?" if span is not None else ""
+        return f"write it like {_alternatives(examples)}{meant}"
     pattern, value = compiled_pattern(schema["pattern"]), str(error.instance)[:_LONGEST_MEANT]
     for form, meant in (("letters", value), ("lower case letters", value.lower())):
         meant = _NOT_IN_NAMES.replace(meant, "-").strip("-.")
@@ -164,9 +171,8 @@ def _alternatives(values: Sequence[str]) -> str:
 
 
 _NOT_IN_NAMES, _NOT_ALPHANUMERIC = Regex(r"[^A-Za-z0-9.-]+"), Regex(r"[^A-Za-z0-9]+")
-_LONGEST_MEANT = 253
+_LONGEST_MEANT, _LONGEST_NUMBER = 253, 20
 _YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
-_LEADING_NUMBER = Regex(r"-?[0-9]{1,18}")
 
 
 def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:
@@ -174,16 +180,60 @@ def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:
     if wanted == "string" and isinstance(value, bool) and str(value) in among:
         return f'write "{value}", with quotes'
     if wanted == "string" and _is_scalar(value):
-        return f"quote it: {_quoted(value)}"
+        # A number has lost the zeros at its end.
+        return "put quotes around it, as it is written" if isinstance(value, float) else f"quote it: {_quoted(value)}"
     if wanted == "array":
         return "begin each entry with `- `" if isinstance(value, dict) else f"write it as a list: [{value}]"
     if wanted == "object" and isinstance(value, list):
         return "write its fields as `name: value`, without `- `"
     if wanted == "boolean" and isinstance(value, str) and (meant := _YES_AND_NO.get(value.lower())):
         return f"write {meant}, without quotes"
-    if wanted == "integer" and isinstance(value, str) and (number := _LEADING_NUMBER.match(value)):
-        return f"write {number[0]}, without a unit or quotes"
+    if wanted == "integer" and isinstance(value, str) and len(value) < _LONGEST_NUMBER:
+        return _whole_number(value.strip())
     return ""
+
+
+def _whole_number(text: str) -> str:
+    """How to write a text as a whole number; empty if it does not begin with one."""
+    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+    for prefix, base in _BASES.items():
+        if digits.lower().startswith(prefix) and digits[2:].isalnum() and digits.isascii():
+            try:
+                return f"write {sign}{int(digits[2:], base)}, a decimal number"
+            except ValueError:
+                return ""
+    plain = digits.replace("_", "").replace(",", "")
+    if plain.isascii() and plain.isdecimal():
+        number = plain.lstrip("0") or "0"
+        how = "without quotes" if number == digits else "with nothing but its digits"
+        return f"write {sign}{number}, {how}"
+    leading = digits[: len(digits) - len(digits.lstrip("0123456789"))]
+    return f"write {sign}{leading.lstrip('0') or '0'}, without a unit or quotes" if leading else ""
+
+
+def _seconds(value: Tree) -> int | None:
+    """The seconds of a duration with a unit; None for anything else."""
+    span = duration_meant(value) if isinstance(value, str) else None
+    return None if span is None or span % timedelta(seconds=1) else span // timedelta(seconds=1)
+
+
+def _share(value: Tree, examples: Sequence[str]) -> str:
+    """How to write a fraction where the examples are percentages; empty for anything else."""
+    percents = value * 100 if isinstance(value, float) and 0 < value < 1 else 0
+    is_share = percents and any(example.endswith("%") for example in examples)
+    return f"write {percents:.0f}%" if is_share and abs(percents - round(percents)) < _ROUNDING else ""
+
+
+_ROUNDING = 1e-9
+#: Prefixes of whole numbers in other languages.
+_BASES = {"0x": 16, "0o": 8, "0b": 2}
+
+
+def _fits(value: Tree, schema: Tree) -> bool:
+    """Does a scalar, in quotes, have the form of the texts that the schema takes?"""
+    from muster.fleet.violations import compiled_pattern
+
+    return "pattern" not in schema or compiled_pattern(schema["pattern"]).search(str(value)) is not None
 
 
 def _is_scalar(value: Tree) -> bool:

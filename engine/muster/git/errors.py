@@ -4,6 +4,8 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 `Rejected`. Exceptions are for the rest: no repository, no such revision, no network.
 """
 
+import signal
+
 from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
 from muster.dataclass import dataclass
@@ -95,6 +97,33 @@ class RepositoryError(Exception):
 
 class LockedError(RepositoryError):
     """Another process is working on the same files or refs: it may be over in a moment."""
+
+
+class KilledError(RepositoryError):
+    """A git process was ended by a signal, so there is no answer; nothing is said of the repository."""
+
+    def __init__(self, command: str, status: int) -> None:
+        super().__init__(
+            f"git {command} was ended by {signal_name(status)}",
+            "run it again; the system's log says whether memory was short, and ulimit -a which limits there are",
+        )
+
+
+#: Signals of a program that fails by its own doing, here because of the object that it reads.
+_CRASHES = frozenset((signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE))
+
+
+def was_killed(status: int) -> bool:
+    """Does a process's status say that a signal from outside ended it?"""
+    return status < 0 and -status not in _CRASHES
+
+
+def signal_name(status: int) -> str:
+    """Return the name of the signal that ended a process with this negative status, such as `SIGKILL`."""
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
 
 
 class LostObjectError(RepositoryError, LostFileError):
@@ -203,6 +232,7 @@ _KNOWN = (
     _Known(r"couldn't find remote ref", "", "check the branch's name: git ls-remote --heads shows what there is"),
     _Known(r"transport '[^']*' not allowed|remote helper", "", "use a file, ssh, git or https URL"),
     _Known(r"no space left on device|disk quota exceeded", "", "free some space and run again"),
+    _Known(r"file too large", "", "a limit of the process for the size of files is in the way: ulimit -f shows it"),
     _Known(
         r"permission denied|read-only file system|insufficient permission",
         "",
@@ -236,4 +266,6 @@ def complaint(stderr: str, status: int) -> str:
         for line in lines:
             if line.startswith(prefix):
                 return line.removeprefix(prefix)
+    if status < 0:
+        return f"ended by {signal_name(status)}"
     return lines[-1] if lines else f"ended with status {status}"

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
-from muster.git.errors import TooLargeError, UnreadableError, complaint
+from muster.git.errors import KilledError, TooLargeError, UnreadableError, complaint, was_killed
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.process import Git, Process, StderrTail, reap
 
@@ -241,7 +241,10 @@ class _Batch:
             for name in names:
                 answers.append(self._answer(process, name, max_bytes))
         except (BrokenPipeError, EOFError):
-            answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_complaint(process)}"))
+            complaint_, status = self._last_complaint(process)
+            if was_killed(status):
+                raise KilledError("cat-file", status) from None
+            answers.append(UnreadableError(f"{names[len(answers)]}: {complaint_}"))
         except BaseException:  # interrupted: answers left in the pipe must not be taken for later ones
             self.stop()
             raise
@@ -274,10 +277,12 @@ class _Batch:
             self._owner = os.getpid()
         return self._process
 
-    def _last_complaint(self, process: Process) -> str:
+    def _last_complaint(self, process: Process) -> tuple[str, int]:
+        """What git said before it ended, and its status."""
         self._process = None
-        words = self._complaints.wait() if self._complaints else ""
-        return complaint(words, reap(process))
+        text = self._complaints.wait() if self._complaints else ""
+        status = reap(process)
+        return complaint(text, status), status
 
 
 def _fitting(names: Sequence[str], start: int) -> int:

@@ -25,7 +25,7 @@ from typing import IO, Any, Final, TypeAlias
 from weakref import WeakSet
 
 from muster.dataclass import dataclass
-from muster.git.errors import RepositoryError, complaint, explain
+from muster.git.errors import KilledError, RepositoryError, complaint, explain, was_killed
 
 OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`
 
@@ -51,9 +51,8 @@ OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRE
 
 #: The unit of file sizes in POSIX.
 BLOCK: Final = 512
-# The signal is ignored: writing then fails, and git reports it. A shell, because a limit set here would apply to all of
-# this process's threads until it is lifted again.
-_LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
+# A shell, because a limit set here would apply to all of this process's threads until it is lifted again.
+_LIMITED: Final = 'ulimit -f "$0"; exec "$@"'
 
 #: In every process. Some of git's messages are read. An object holds what its id says, and a commit has the parents
 #: that it names: `refs/replace/*` and `info/grafts` would change that without a commit. git warns of a file of grafts
@@ -145,6 +144,9 @@ class Git:
                     env={**self.environ, **_ALWAYS, **(env or {})},
                     start_new_session=own_session,
                     pass_fds=self.inherited,
+                    # Python ignores SIGXFSZ, and so must git: at a limit for the size of files it then says so and
+                    # removes its locks, instead of dying. It sets SIGPIPE as it needs it.
+                    restore_signals=False,
                 )
         except OSError as error:
             raise _cannot_start(error) from error
@@ -164,7 +166,7 @@ class Git:
         env: Mapping[str, str] | None = None,
         limit_seconds: float | None = None,
     ) -> Completed:
-        """Run `git <arguments>` to its end, whatever its status.
+        """Run `git <arguments>` to its end, whatever its status. KilledError if a signal ended it.
 
         `stdin` may come in pieces if the command prints little before it has read them all, and has no time limit.
         After `limit_seconds`, or if this process is interrupted, it is killed with all its children, and
@@ -193,6 +195,8 @@ class Git:
         except BaseException:
             _end(process, group=limit_seconds is not None)
             raise
+        if was_killed(process.returncode):
+            raise KilledError(subcommand(arguments), process.returncode)
         return Completed(process.returncode, stdout, stderr.decode(errors="backslashreplace"))
 
     def output(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
@@ -319,6 +323,8 @@ def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
     finally:
         status = reap(process)
         text = complaints.wait()
+    if whole and was_killed(status):
+        raise KilledError(subcommand(arguments), status)
     if whole and status:
         raise explain(subcommand(arguments), text, status)
 

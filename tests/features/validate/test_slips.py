@@ -85,6 +85,26 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
          "write true, without quotes"),
         (CLUSTER_FILE, "Seconds: 60", "Seconds: 60s", ":9:3: error MUS202", "must be a whole number, not '60s'",
          "write 60, without a unit or quotes"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 5m", ":9:3: error MUS202", "must be a whole number, not '5m'",
+         "write 300, without a unit or quotes"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 1 min", ":9:3: error MUS202", "must be a whole number, not '1 min'",
+         "write 60, without a unit or quotes"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 0060", ":9:3: error MUS202", "must be a whole number, not '0060'",
+         "write 60, with nothing but its digits"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 1_00", ":9:3: error MUS202", "must be a whole number, not '1_00'",
+         "write 100, with nothing but its digits"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 0o60", ":9:3: error MUS202", "must be a whole number, not '0o60'",
+         "write 48, a decimal number"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: '60'", ":9:3: error MUS202", "must be a whole number, not '60'",
+         "write 60, without quotes"),
+        (BUDGET_FILE, "cooldown: 10m", "maxDisrupted: 0.3", ":4:8: error MUS202", "a whole number or a text, not 0.3",
+         "write 30%"),
+        (BUDGET_FILE, "10m", "2 days", ":4:8: error MUS205", "spec.cooldown does not have the required form",
+         "write it like 20s, 20m or 1h30m: 48h?"),
+        (TAINTS_FILE, f"self.spec.{EQUAL}", "now - lease.spec.renewTime > 5m", ":7:84: error MUS301", "unexpected 'm'",
+         "write the length of time as duration('5m')"),
+        (CLUSTER_FILE, "region: eu", "region: 1.10", ":6:5: error MUS202", "must be a text, not 1.1",
+         "put quotes around it, as it is written"),
         (CLUSTER_FILE, "region: eu", "region: true", ":6:5: error MUS202", "must be a text, not true",
          'quote it: "true"'),
         (CLUSTER_FILE, CLUSTER, "hello\n", ":1:1: error MUS009",
@@ -152,7 +172,7 @@ def test_a_file_in_utf_16_is_shown_without_its_bytes(
 
 
 def test_where_no_object_is_declared_it_is_said(muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(new_repository(tmp_path / "empty").path)
     code, out, err = muster("validate")
     assert (code, out) == (0, "0 objects, no findings\n")
     assert err == "no file here declares an object: run it in a fleet's repository, or name one with --repo\n"

@@ -294,6 +294,7 @@ def hook_lines(origin: InstallOrigin) -> list[str]:
             "    entry: muster validate --staged",
             r"    files: \.(ya?ml|json)$",
             "    require_serial: true",
+            "    verbose: true",
         ]
     return [
         *_no_source(origin),

@@ -10,7 +10,7 @@ import click
 
 from muster.cli import options
 from muster.cli.progress import working
-from muster.cli.reading import snapshot_of
+from muster.cli.reading import require_repository, snapshot_of
 from muster.data.extras import install_command
 from muster.data.finding import Finding
 from muster.data.snapshot import Snapshot
@@ -55,6 +55,8 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=rev is None)
         fleet = check_snapshot(snapshot)
+        if not fleet.objects:
+            require_repository(repo)
         found, proofs = [*advice(fleet), *time_advice(fleet, now), *invariant_findings(fleet)], list["Proof"]()
     if prove_:
         from muster.features.lint.proving.questions import prove  # only --prove has z3

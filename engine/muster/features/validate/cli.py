@@ -42,6 +42,10 @@ def command(
     if checked is None:
         return 0
     findings, count = checked
+    if not count and not findings:
+        from muster.cli.reading import require_repository
+
+        require_repository(repo)
     if output != "text":
         from muster.cli.reports import REPORTS
 
