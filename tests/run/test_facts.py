@@ -45,7 +45,7 @@ DELETED = {"metadata": {"deletionTimestamp": "T"}}
         ("ManagedCluster", condition(AVAILABLE, "True", "Ok"), condition(AVAILABLE, "Unknown", "Stopped"),
          f"condition {AVAILABLE} True -> Unknown (Stopped)", "o Unknown"),
         ("ManagedCluster", condition(AVAILABLE, "False", "A"), condition(AVAILABLE, "False", "B"),
-         f"condition {AVAILABLE} False A -> False B", "o unavailable for another reason"),
+         f"condition {AVAILABLE} False A -> False B", "o unavailable: B"),
         ("Rollout", condition("RolledOut", "False", "Progressing"), condition("RolledOut", "False", "Stopped"),
          "condition RolledOut False Progressing -> False Stopped", "rollout o stopped"),
         ("Rollout", condition("RolledOut", "False", "RollingBack"), condition("RolledOut", "False", "RolledBack"),
@@ -70,7 +70,7 @@ DELETED = {"metadata": {"deletionTimestamp": "T"}}
         ("Cluster", {}, muster(held=[{"effect": "removal", "heldBy": "b"}]), "removal held by b",
          "o kept from removal"),
         ("Cluster", {}, muster(pending={"Ready": {"status": "False", "since": "T"}}), "pending Ready False (since T)",
-         "no transitions"),
+         "noted of cluster o: pending Ready"),
         ("MultiClusterIngress", {}, {"status": {"trafficBlockClusters": ["a"]}}, "traffic to a blocked",
          "no traffic to a"),
         ("MultiClusterIngress", {"status": {"trafficBlockClusters": ["a"]}}, {}, "traffic to a no longer blocked",
@@ -116,7 +116,7 @@ def test_a_subject_names_objects_and_puts_what_is_worst_first() -> None:
     assert subject_line([change("a", "True"), change("b", "Unknown"), change("c", "Unknown"), *further]) == (
         "b and c Unknown; a and d available"
     )
-    assert subject_line(further[:1]) == "no transitions"
+    assert subject_line(further[:1]) == "Lease y noted"
     assert subject_line([]) == "nothing changed"
 
 
@@ -156,15 +156,17 @@ def test_what_no_fact_tells_is_told_by_field_with_both_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "line"),
+    ("before", "after", "line", "note"),
     [
-        (muster(specChanged="T"), muster(specChanged="U"), "note specChanged T -> U"),
+        (muster(specChanged="T"), muster(specChanged="U"), "note specChanged T -> U", "specChanged"),
         ({"metadata": {"annotations": {"muster.dev/spec-digest": "a"}}},
-         {"metadata": {"annotations": {"muster.dev/spec-digest": "b"}}}, "note muster.dev/spec-digest a -> b"),
+         {"metadata": {"annotations": {"muster.dev/spec-digest": "b"}}}, "note muster.dev/spec-digest a -> b", "spec-digest"),
     ],
 )  # fmt: skip
-def test_bookkeeping_is_in_no_subject(before: Body, after: Body, line: str) -> None:
-    assert about(before, after) == ([line], "no transitions")
+def test_bookkeeping_is_in_a_subject_only_where_nothing_else_happened(
+    before: Body, after: Body, line: str, note: str
+) -> None:
+    assert about(before, after) == ([line], f"noted of cluster o: {note}")
     changes = list(object_changes(BY_NAME["ManagedCluster"].id("o"), {"kind": "ManagedCluster", **before},
                                   {"kind": "ManagedCluster", **after}, lambda _: ""))  # fmt: skip
     available = facts_of({"kind": "ManagedCluster", **condition(AVAILABLE, "True")})[f"condition {AVAILABLE}"]

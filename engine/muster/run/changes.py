@@ -21,6 +21,8 @@ from muster.data.kinds import (
     DISRUPTION_BUDGET,
     LEASE,
     MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
+    MULTI_CLUSTER_INGRESS,
     NOTIFICATION_POLICY,
     PLACEMENT_DECISION,
     PROJECTION,
@@ -32,7 +34,7 @@ from muster.data.kinds import (
 from muster.data.names import few
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
-from muster.data.tree import Tree, mapping_at
+from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet.clusters import CLUSTER_SET, DEFAULT
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
@@ -252,9 +254,27 @@ def changes(fleet: Fleet) -> list[Change]:
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:
+            obj = fleet.objects.get(id_)
+            if after is None and obj is not None:  # muster has nothing more to say of it, and it is still there
+                after = _as_reported(obj.body, before)
+            elif before is None and obj is not None and obj.kind in _SOMETIMES_DERIVED:
+                before = _as_reported(obj.body, after)
             own = object_changes(id_, before, after, partial(source_of, fleet, id_), set_of(fleet, id_))
             found.extend(c for c in own if c.fact.sort not in UNTOLD or id_ not in placed)
     return sorted(found, key=lambda change: (change.object, change.field))
+
+
+#: Kinds of which muster derives something only at times: that it begins to makes no new object.
+_SOMETIMES_DERIVED: Final = frozenset((MANAGED_CLUSTER_ADD_ON, MULTI_CLUSTER_INGRESS))
+
+
+def _as_reported(body: Tree, before: Tree) -> Tree:
+    """The object without a derived part: the conditions that muster decided are what their agent reports."""
+    decided = {condition.get("type") for condition in mappings_at(before, "status", "conditions")}
+    reported = [one for one in mappings_at(body, "status", "conditions") if one.get("type") in decided]
+    identity = {name: before[name] for name in ("apiVersion", "kind", "metadata") if name in before}
+    lease = {"spec": mapping_at(body, "spec")} if body.get("kind") == LEASE.name else {}
+    return {**identity, "status": {"conditions": reported}, **lease}
 
 
 def set_of(fleet: Fleet, id_: ObjectId) -> str:
@@ -272,6 +292,11 @@ def object_changes(
     """
     if PROJECTION.has(id_):  # its files say it
         before, after = before or {}, after or {}
+    if LEASE.has(id_) and before is not None and after is not None:
+        yield Change(
+            id_, _there(id_, before), Fact("", text="renewed by its agent", sentence=f"{id_}: its agent renews it")
+        )
+        return
     if before is None or after is None:
         yield Change(
             id_, None if before is None else _there(id_, before), None if after is None else _there(id_, after)
@@ -297,10 +322,12 @@ def _is_denied(facts: Mapping[str, Fact]) -> bool:
 
 def _there(id_: ObjectId, body: Tree) -> Fact:
     """The fact that anything is derived of an object; of an awaited Lease, since when the agent is awaited."""
-    word = "created" if id_.kind == "ClusterDeployment" else ""
+    declared = id_.kind == "ClusterDeployment" and "spec" in body  # else it is a person's, and only reported on
+    word = "created" if declared else ""
     since = renew_time(body) if LEASE.has(id_) else None
     text = "derived" if since is None else f"derived, as if renewed at {since}"
-    return Fact("", text=text, word=word, gone="removed" if id_.kind in NOUNS else "")
+    of_others = id_.kind == "ClusterDeployment" and not declared
+    return Fact("", text=text, word=word, gone="removed" if id_.kind in NOUNS and not of_others else "")
 
 
 def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:

@@ -10,8 +10,10 @@ from typing import Final, NamedTuple
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
+from muster.data.names import few
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.change import Change
+from muster.run.facts import Fact
 
 #: What git's own documentation and forges show of a subject.
 LONGEST: Final = 72
@@ -65,7 +67,7 @@ def subject_line(changes: Sequence[Change], longest: int = LONGEST) -> str:
     """Return what happened, cut at a whole item: `c Unknown; web moved to d; and 12 more`."""
     members = _members(changes)
     if not members:
-        return "no transitions" if changes else "nothing changed"
+        return _bookkeeping(changes) if changes else "nothing changed"
     items = [(item, sorted(set(members[item]))) for item in sorted(members)]
     left = sum(len(names) for _, names in items)
     text = ""
@@ -79,6 +81,23 @@ def subject_line(changes: Sequence[Change], longest: int = LONGEST) -> str:
             return f"{text}; and {left} more" if text else f"{longer[: room - 1]}…{more}"
         text, left = longer, left - len(names)
     return text
+
+
+def _bookkeeping(changes: Sequence[Change]) -> str:
+    """What muster noted for itself, where nothing happened besides."""
+    facts = [(change.object, change.fact) for change in changes if change.fact.sort != "cluster"]
+    if not facts:
+        return "no transitions"
+    notes = sorted({_note(fact) for _, fact in facts if fact.sort in ("note", "pending")})
+    objects = sorted({id_ for id_, _ in facts})
+    whose = f"{_noun(objects[0])} {objects[0].name}" if len(objects) == 1 else f"{len(objects)} objects"
+    return f"noted of {whose}: {few(notes)}" if notes else f"{whose} noted"
+
+
+def _note(fact: Fact) -> str:
+    """The name of a note, without the parts of its value."""
+    name = fact.name.removeprefix("muster.dev/").partition(".")[0].partition("[")[0]
+    return f"pending {name}" if fact.sort == "pending" else name
 
 
 def _said(item: _Item, names: Sequence[tuple[str, str]], *, named: bool = True) -> str:
@@ -165,7 +184,7 @@ def _less(change: Change) -> _Item | None:
             name = fact.name.removeprefix("ManagedClusterCondition").rpartition("/")[2]
             if change.reason_only:
                 value = fact.word or f"{name} {fact.text}"
-                return item._replace(after=f" {value} for another reason")
+                return item._replace(after=f" {value}: {change.note}")
             return item._replace(before=f"{name} gone from " if gone else f"{name} {fact.text} on ")
         case "taint":
             return item._replace(after=" untainted" if gone else " tainted")
