@@ -159,10 +159,14 @@ def test_what_no_fact_tells_is_told_by_field_with_both_values() -> None:
     ("before", "after", "line", "note"),
     [
         (muster(specChanged="T"), muster(specChanged="U"), "note specChanged T -> U", "specChanged"),
-        ({"metadata": {"annotations": {"muster.dev/spec-digest": "a"}}},
-         {"metadata": {"annotations": {"muster.dev/spec-digest": "b"}}}, "note muster.dev/spec-digest a -> b", "spec-digest"),
+        (
+            {"metadata": {"annotations": {"muster.dev/spec-digest": "a"}}},
+            {"metadata": {"annotations": {"muster.dev/spec-digest": "b"}}},
+            "note muster.dev/spec-digest a -> b",
+            "spec-digest",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bookkeeping_is_in_a_subject_only_where_nothing_else_happened(
     before: Body, after: Body, line: str, note: str
 ) -> None:
