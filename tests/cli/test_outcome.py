@@ -60,3 +60,12 @@ def test_a_log_line_in_json_has_a_time(capsys: pytest.CaptureFixture[str], line:
     assert found == {"time": found["time"], **entry}
     log_writer("text")("plain", err=True)
     assert capsys.readouterr().err == "plain\n"
+
+
+def test_a_huge_text_of_a_file_is_not_printed_whole() -> None:
+    finding = Finding(
+        Code.UNKNOWN_FIELD, Severity.ERROR, f"unknown field {'x' * 1_000_000}", "a.yaml", 1, 1, hint="y" * 9_000
+    )
+    assert len(finding_text(finding)) < 5_000
+    assert finding.message.startswith("unknown field xxx")
+    assert finding.message.endswith("x…")

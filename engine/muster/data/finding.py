@@ -43,6 +43,10 @@ def _without_lines(text: str) -> str:
     return "".join(kept)
 
 
+#: Of a message or a hint: much more than people read.
+MOST_CHARACTERS: Final = 2_000
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong.
@@ -65,6 +69,12 @@ class Finding:
     example: str = ""
     waiver: Waiver | None = None
     policy: ObjectId | None = None
+
+    def __post_init__(self) -> None:
+        """Cut a message or hint that repeats a huge text of a file."""
+        for name in ("message", "hint"):
+            if len(text := getattr(self, name)) > MOST_CHARACTERS:
+                object.__setattr__(self, name, f"{text[:MOST_CHARACTERS]}…")
 
     @property
     def place(self) -> Place:
