@@ -2,17 +2,12 @@
 
 import os
 import pty
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-
-from tests.features.notify.test_notify import CLUSTER
-from tests.support.forking import muster_command
-from tests.support.git import new_repository
 
 _WORK = """
 import time
@@ -71,25 +66,3 @@ def test_in_a_pipe_nothing_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[
     done = subprocess.run([sys.executable, "-c", _WORK.format(before=0.4, after=0)], cwd=tmp_path, check=True)
     assert done.returncode == 0
     assert capfd.readouterr().err == ""
-
-
-def test_people_are_pointed_to_what_they_have_not_committed(tmp_path: Path) -> None:
-    repo = new_repository(tmp_path / "fleet")
-    repo.commit({"clusters/a.yaml": CLUSTER % ("a", "eu"), "notes.txt": "x"})
-    get = [*muster_command(repo.environ), "get", "-o", "name", "--repo", str(repo.path)]
-
-    def noted(*further: str) -> tuple[list[str], str]:
-        said, out = said_of([*get, *further], repo.environ)
-        return re.findall(r"note: [^\r\n\x1b]*", said), out  # on a slow machine there is progress beside it
-
-    (repo.path / "notes.txt").write_text("y")
-    assert noted() == ([], "managedcluster.cluster.open-cluster-management.io/a\n")
-    (repo.path / "clusters/b.yaml").write_text(CLUSTER % ("b", "eu"))
-    note = "note: a file differs from the commit, such as clusters/b.yaml; --worktree reads the files as they are"
-    assert noted() == ([note], "managedcluster.cluster.open-cluster-management.io/a\n")
-    assert noted("--worktree") == (
-        [],
-        "managedcluster.cluster.open-cluster-management.io/a\nmanagedcluster.cluster.open-cluster-management.io/b\n",
-    )
-    assert noted("--rev", "HEAD")[0] == []
-    assert subprocess.run(get, env=repo.environ, capture_output=True, check=True).stderr == b""

@@ -203,13 +203,14 @@ class Source:
     def reading(self) -> "FleetReading":
         """Open it, with the agents' refs as fresh as a command needs that only reads."""
         from muster.cli.listening import READER
-        from muster.cli.reading import open_reading, warn_uncommitted
+        from muster.cli.reading import open_reading
+        from muster.cli.uncommitted import note_uncommitted
 
         found = open_reading(
             self.repo, self.rev, worktree=self.worktree, freshness=replace(READER, ask=not self.offline)
         )
         if not (self.rev or self.worktree):
-            warn_uncommitted(found)
+            note_uncommitted(found.repository, "--worktree reads the files as they are")
         return found
 
     def evaluated(

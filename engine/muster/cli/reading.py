@@ -4,7 +4,6 @@ What evaluates a fleet is imported by the functions that do: `validate` reads fl
 """
 
 import os
-import sys
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -42,10 +41,6 @@ if TYPE_CHECKING:
     from muster.run.run import Run, Settled
     from muster.run.state import RunState
     from muster.run.workers import Workers
-
-
-#: The files of a work tree that belong to a fleet.
-_FLEET_FILES = ("*.yaml", "*.yml", "*.json", ".musterignore")
 
 
 @dataclass(frozen=True)
@@ -198,22 +193,6 @@ def evaluate_reading(
     run = settled.first if settled is not None else evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
     return settled.last if rested and settled is not None else run
-
-
-def warn_uncommitted(reading: FleetReading) -> None:
-    """Print a note on a terminal if files of the fleet differ from the commit that is read."""
-    repository = reading.repository
-    if repository is None or repository.worktree is None or not sys.stderr.isatty():
-        return
-    done = repository.git.run(
-        "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--",
-        *_FLEET_FILES,
-    )  # fmt: skip
-    paths = [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry] if not done.status else []
-    if paths:
-        count = "a file differs from the commit" if len(paths) == 1 else f"{len(paths)} files differ from the commit"
-        note = f"note: {count}, such as {printable(paths[0])}; --worktree reads the files as they are"
-        click.echo(note, err=True)
 
 
 def settle_reading(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":

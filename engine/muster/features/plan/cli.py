@@ -14,7 +14,8 @@ from muster.cli.cache import open_state_of, state_path
 from muster.cli.options import FILE
 from muster.cli.outcome import report
 from muster.cli.progress import working
-from muster.cli.reading import FleetReading, open_reading, settle_reading, warn_uncommitted
+from muster.cli.reading import FleetReading, open_reading, settle_reading
+from muster.cli.uncommitted import note_uncommitted
 from muster.data.printable import printable
 from muster.features.whatif.options import Supposed, supposed_options
 from muster.git.config import remotes
@@ -84,7 +85,7 @@ def plan(
             repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone), governing=base
         )
         if not (rev or worktree or base):
-            warn_uncommitted(reading)
+            note_uncommitted(reading.repository, "--worktree reads the files as they are")
         instant = reading.instant(now)
         found = None if base is None else _branch(reading, base, rev, instant.now, state, ask=not offline)
         if supposed:

@@ -17,6 +17,7 @@ from muster.cli.listening import WRITER, Freshness, age_line
 from muster.cli.outcome import report, say, say_behind
 from muster.cli.progress import working
 from muster.cli.reconcile_result import ReconcileResult
+from muster.cli.uncommitted import note_uncommitted
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
 from muster.features.metrics.observers import RunObserver, fleet_name, missing_metrics, wants_traces
@@ -52,6 +53,7 @@ def reconcile_once(
         repository = open_repository(repo, os.environ)
         authority = signer.load(repository, now()) if signer else None
         say(*recover(repository), err=True)
+        note_uncommitted(repository, "commit them, or see their effect with muster plan --worktree", writes=True)
         target = branch or target_branch(repository)
         kept = open_state_of(os.environ, repository, target, state)
         planned = _read(plan) if plan else None
