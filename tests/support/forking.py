@@ -197,6 +197,7 @@ def _warm_up() -> None:
     """Compile the policies and schemas that nearly every command uses, by a command in an empty folder."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
         os.environ["XDG_CACHE_HOME"] = folder
+        subprocess.run(["git", "init", "--quiet"], check=True)
         assert import_module("muster.commandline").run(["validate"]) == 0
 
 
