@@ -72,9 +72,14 @@ def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 def unknown_object(target: str, problem: str = "there is no") -> click.UsageError:
-    """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists."""
+    """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists.
+
+    An object that the commit has under this name is gone at the instant of the run: no other is suggested instead.
+    """
     word, _, name = target.partition("/")
-    hint = did_you_mean(name, _names(click.get_current_context(), word))
+    names = _names(click.get_current_context(), word)
+    ended = [other for other in names if other == name or other.endswith(f"/{name}")]
+    hint = f"it is in the commit, and ends before this time: {few(ended)}" if ended else did_you_mean(name, names)
     return click.UsageError(f"{problem} {target}; {hint}".rstrip("; "))
 
 

@@ -182,6 +182,20 @@ def test_taint_adds_or_changes_one_line(fleet: Repo, muster: Run, arguments: lis
     assert changed_lines(fleet) == lines
 
 
+@pytest.mark.parametrize(("verb", "accepts"), [("accept", "true"), ("deny", "false")])
+def test_a_cluster_known_from_committed_reports_alone_gets_a_file(
+    fleet: Repo, muster: Run, verb: str, accepts: str
+) -> None:
+    report = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: late}\n"
+    status = 'status: {conditions: [{type: T, status: "True", reason: R, message: m}]}\n'
+    fleet.commit({"clusters/late/observed.yaml": report + status})
+    code, out, err = muster(verb, "--repo", fleet.path, "--clusters", "late")
+    assert (code, err) == (0, "")
+    assert "written to clusters/late/cluster.yaml" in out
+    assert f"hubAcceptsClient: {accepts}\n" in (fleet.path / "clusters/late/cluster.yaml").read_text()
+    assert muster("get", "cluster/late", "-o", "name", "--repo", fleet.path)[0] == 0
+
+
 def test_taint_adds_several_to_a_cluster_that_had_none_and_removes_them_again(fleet: Repo, muster: Run) -> None:
     code, _, err = muster("taint", "--repo", fleet.path, "--clusters", "b", "x=1:NoSelect", "x:NoSelectIfNew")
     assert (code, err) == (0, "")

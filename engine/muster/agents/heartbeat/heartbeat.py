@@ -124,7 +124,8 @@ class Heartbeat:
             asks = f" and for the certificate {request}" if request else ""
             return f"to be accepted{asks}: muster accept {self.ref.cluster}"
         if self.rotation is not None and self.rotation.current is None and request:
-            return f"for the certificate {request}: muster sign"
+            # The view does not say whether somebody has approved it.
+            return f"for the certificate {request}: muster accept {self.ref.cluster} approves it, then muster sign"
         return ""
 
     def period(self) -> float:

@@ -101,13 +101,14 @@ def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = N
     if id_ not in draft.fleet.objects and KARMADA_CLUSTER.id(name) in draft.fleet.objects:
         raise EditRefusedError(f"{KARMADA_CLUSTER.id(name)} is a cluster of Karmada, which needs no acceptance")
     departed = draft.fleet.departed.get(name)
-    part = None if departed else draft.part_with(id_, *_FIELD)
+    reported = id_ in draft.fleet.undeclared  # in committed files that no agent's branch has
+    part = None if departed or reported else draft.part_with(id_, *_FIELD)
     word = "accepted" if accepted else "denied"
     requested = draft.fleet.asked.get(id_, {}) if accepted else {}
     adopted = {key: value for key, value in requested.items() if labels.every or key in labels.keys}
     if part is None:
         path = f"clusters/{name}/cluster.yaml"
-        body = (departed or draft.fleet.objects[id_]).body
+        body = MANAGED_CLUSTER.body({}) if reported else (departed or draft.fleet.objects[id_]).body
         metadata = {"name": name, **({"labels": adopted} if adopted else {})}
         spec = {**mapping_at(body, "spec"), "hubAcceptsClient": accepted}
         draft.create(path, {"apiVersion": body["apiVersion"], "kind": id_.kind, "metadata": metadata, "spec": spec})
