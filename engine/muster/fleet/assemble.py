@@ -12,16 +12,17 @@ from functools import cached_property, partial
 from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
+from muster.data.kinds import kind_of
 from muster.data.snapshot import Snapshot
 from muster.data.source import Layer, Part, Place
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_only_reported, removed_clusters, with_automatic_acceptance
 from muster.fleet.adoption import adopt
 from muster.fleet.agents import filter_agent_parts
 from muster.fleet.approvals import is_human_decision, with_bound_decisions
+from muster.fleet.declaration import is_declared
 from muster.fleet.faults import attempt
 from muster.fleet.files import builtin_objects, builtin_tests, read
 from muster.fleet.fleet import Fleet, ReadFiles
@@ -35,9 +36,6 @@ from muster.fleet.settings import settings_of
 from muster.fleet.vanished.find import find_vanished
 from muster.fleet.vocabulary import rename_conditions, translate_builtin
 
-_DECLARED = (*CLUSTERS, CSR)
-
-
 def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
     """Read a snapshot and return its fleet, with all problems in its findings.
 
@@ -49,7 +47,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     written = (part for part in reading.parts if part.layer is Layer.INPUT)
     inputs = filter_agent_parts(written, snapshot.agents.identities)
     grouped = _grouped(inputs.parts)
-    declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
+    declared = {id_ for id_, parts in grouped.items() if is_declared(id_, parts, previous.get(id_))}
     removed = removed_clusters(previous)
     alone = {id_ for id_ in declared if is_only_reported(id_, grouped[id_], previous.get(id_), removed)}
     missed = find_vanished(snapshot, reading, previous, declared - alone, partial=partial)
@@ -156,16 +154,6 @@ def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:
     for part in parts:
         grouped[part.id].append(part)
     return grouped
-
-
-def _declared(id_: ObjectId, parts: Iterable[Part], previous: Tree) -> bool:
-    """Does the object exist? A cluster does if a part has a spec; an agent's status alone does not declare it.
-
-    A ClusterDeployment is declared by a person, or by muster for a pool; then its inputs are reports.
-    """
-    if CLUSTER_DEPLOYMENT.has(id_):
-        return any(dig(body, "spec", "clusterName") for body in (previous, *(part.body for part in parts)))
-    return kind_of(id_) not in _DECLARED or any("spec" in part.body for part in parts)
 
 
 def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Finding]:

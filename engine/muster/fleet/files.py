@@ -58,7 +58,7 @@ def read(snapshot: Snapshot) -> FilesRead:
         found = messages.skipped(skipped)
         reading.findings.append(agent_messages.invalid_agent_file(found) if skipped.ref else found)
         # An unread file could hold any object: nothing may count as removed because of it.
-        if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
+        if skipped.reason in messages.UNREAD and not skipped.ref:
             reading.unclear[skipped.path] = ""
     if reading.lost:  # half of an agent's report does not count
         reading.parts = [part for part in reading.parts if part.source.ref not in reading.lost]

@@ -50,13 +50,18 @@ _SKIPPED_CODES = {
 _AGENTS_HINT = (
     "an agent's branch is agents/<cluster>, with one cluster's name in lower case; rename or delete the branch"
 )
+#: Why a file that exists was not read, whatever it holds.
+UNREAD = frozenset(("too-large", "unreadable", "not-utf8-path", "control-characters", "dotgit"))
 SKIPPED_TEXTS = {
     "symlink": ("symbolic link to {detail} is not followed", "commit the file itself, or ignore the link"),
     "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
-    "not-utf8-path": ("the path is not UTF-8 and was skipped", "rename the file"),
-    "control-characters": ("the path has control characters in it and was skipped", "rename the file"),
+    "not-utf8-path": ("the path is not UTF-8, so the file is not read: nothing is removed", "rename the file or the folder"),
+    "control-characters": (
+        "the path has control characters in it, so the file is not read: nothing is removed",
+        "rename the file or the folder",
+    ),
     "dotgit": (
-        "the path has a name in it that some file systems take for .git, and was skipped",
+        "the path has a name in it that some file systems take for .git, so the file is not read: nothing is removed",
         "rename the file or the folder: git servers that check what is pushed refuse it",
     ),
     "conflict": ("the file has a merge conflict that is not resolved", "resolve it and stage the file"),
@@ -117,7 +122,7 @@ def skipped(skip: Skipped) -> Finding:
     label = f"{skip.ref}:{skip.path}" if skip.ref and skip.path else skip.ref or skip.path
     code = _SKIPPED_CODES.get(skip.reason, Code.UNREADABLE_PATH)
     # A branch elsewhere is probably a person's, which may have any name.
-    severity = Severity.NOTE if skip.reason == "misplaced" else None
+    severity = Severity.NOTE if skip.reason == "misplaced" else Severity.ERROR if skip.reason in UNREAD else None
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
 
 

@@ -17,7 +17,6 @@ removals.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
 from muster.data.codes import Severity
 from muster.data.finding import Finding
@@ -31,7 +30,8 @@ from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.misspelt import Guess
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
-from muster.fleet.vanished.search import Search, accounted_for, by_history, read_again
+from muster.fleet.vanished.search import Search, accounted_for, by_history, names_object, read_again
+from muster.fleet.vanished.undeclared import by_declaration
 
 
 def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
@@ -53,37 +53,23 @@ def _clusters(files: Sequence[SourceFile]) -> set[ObjectId]:
     return {part.id for part in parts if is_cluster(part.id) and "spec" in part.body}
 
 
-#: File names that declare a cluster, in a folder of the cluster's name.
-_CLUSTER_FILES = frozenset(("cluster", *(kind.name.casefold() for kind in CLUSTERS)))
-
-
 def by_name(search: Search, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
     """Guess by its name what a suspect file may have held."""
     blank = [suspect.source.path for suspect in search.reading.suspects if suspect.blank]
     for suspect in search.reading.suspects:
         if not suspect.blank:
-            named = [id_ for id_ in search.missing() if _names(suspect.source.path, id_)]
+            named = [id_ for id_ in search.missing() if names_object(suspect.source.path, id_)]
             search.keep(suspect.source.path, "broken" if suspect.unreadable else "strange", named, certain=False)
     for skip in left_out:
-        named = [id_ for id_ in search.missing() if _names(skip.path, id_)]
+        named = [id_ for id_ in search.missing() if names_object(skip.path, id_)]
         search.keep(skip.path, skip.reason, named, certain=False)
     for source in ignored if search.missing() else ():
         declared = {part.id for part in read_again(source).parts}
         search.keep(source.path, "ignored", declared.intersection(search.missing()), certain=False)
-    by_name = {path: [id_ for id_ in search.missing() if _names(path, id_)] for path in blank}
+    by_name = {path: [id_ for id_ in search.missing() if names_object(path, id_)] for path in blank}
     others = set(search.missing()).difference(*by_name.values())
     for path, named in by_name.items():
         search.keep(path, "blank", [*named, *others], certain=False)
-
-
-def _names(path: str, id_: ObjectId) -> bool:
-    """Is the file named as one that declares the object would be?"""
-    file = PurePosixPath(path)
-    if file.stem == id_.name:
-        return True
-    plain = file.stem.casefold()
-    words = _CLUSTER_FILES if kind_of(id_) in CLUSTERS else {id_.kind.casefold(), kind_of(id_).plural}
-    return plain in words and file.parent.name == id_.name
 
 
 def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
@@ -150,6 +136,7 @@ def find_vanished(
     search.broken.update(part.id for part in stand_ins)
     for origin, guess in reading.guesses:
         by_guess(search, origin, guess)
+    by_declaration(search)
     left_out = [skip for skip in snapshot.skipped if skip.reason in _LEFT_OUT and not skip.ref]
     ignored = snapshot.ignored
     if reading.suspects or left_out or ignored:

@@ -6,6 +6,7 @@ Git history tells what files held at the last run or since: objects that are now
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from muster.data.codes import Severity
 from muster.data.finding import Finding
@@ -14,6 +15,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTER_PROFILE,
+    CLUSTERS,
     FLEET,
     LEASE,
     MANAGED_CLUSTER_SET,
@@ -159,10 +161,9 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
     ignored_paths = [source.path for source in ignored]
     before = past.before([*suspects, *ignored_paths])
     for path, suspect in suspects.items():
-        if versions := _earlier(before.get(path, ()), suspect.source.oid):
-            then = _held(versions)
-            if state := _state(suspect, then):
-                search.keep(path, state, search.lost(then), certain=True)
+        then = earlier_content(before.get(path, ()), suspect.source.oid)
+        if then is not None and (state := _state(suspect, then)):
+            search.keep(path, state, search.lost(then), certain=True)
     if not past.proven:
         _hidden(search, past, suspects)
     for path in ignored_paths:
@@ -231,6 +232,26 @@ def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
 def _was_proposed(search: Search, id_: ObjectId) -> bool:
     """Was this a cluster that only its agent's ref declared?"""
     return bool(dig(search.previous.get(id_), "metadata", "annotations", ACCEPTED_ON))
+
+
+def earlier_content(versions: Sequence[SourceFile], oid: str) -> FilesRead | None:
+    """What a file whose blob is now `oid` held before; None if it did not change."""
+    earlier = _earlier(versions, oid)
+    return _held(earlier) if earlier else None
+
+
+#: File names that declare a cluster, in a folder of the cluster's name.
+_CLUSTER_FILES = frozenset(("cluster", *(kind.name.casefold() for kind in CLUSTERS)))
+
+
+def names_object(path: str, id_: ObjectId) -> bool:
+    """Is the file named as one that declares the object would be?"""
+    file = PurePosixPath(path)
+    if file.stem == id_.name:
+        return True
+    plain = file.stem.casefold()
+    words = _CLUSTER_FILES if kind_of(id_) in CLUSTERS else {id_.kind.casefold(), kind_of(id_).plural}
+    return plain in words and file.parent.name == id_.name
 
 
 def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
