@@ -82,10 +82,10 @@ class Code(StrEnum):
         "itself.")
     UNREADABLE_PATH = ("MUS021", _W, "unreadable path",
         "The path could not be read: it is not UTF-8, contains a control character or a name that some file systems "
-        "take for `.git`, is not a regular file, or its permissions prevent reading. A file that exists and is not read "
-        "may hold any object, so this is an error, and nothing is removed that no other file declares; a submodule is "
-        "a warning. Rename the file, or name its folder in .musterignore. If git has lost an object, nothing is "
-        "decided, and the command exits with 4.")
+        "take for `.git`, is not a regular file, or its permissions prevent reading. A file that exists and is not "
+        "read may hold any object, so this is an error, and nothing is removed that no other file declares; a "
+        "submodule is a warning. Rename the file, or name its folder in .musterignore. If git has lost an object, "
+        "nothing is decided, and the command exits with 4.")
     FILE_TOO_LARGE = ("MUS022", _E, "file too large to read",
         "Files over the size limit are not read at all.")
     MISSPELT_ENDING = ("MUS023", _E, "misspelt suffix",
@@ -126,10 +126,18 @@ class Code(StrEnum):
         "content from git's history; without it (a plain directory, a shallow clone) from the file's name, and an "
         "empty file may have contained anything.")
     DECLARATION_LOST = ("MUS111", _E, "declaration lost",
-        "A document names a cluster, a certificate request or a ClusterDeployment, and nothing declares the object any "
-        "more: the document has neither a spec nor a status (`sepc:`, a `spec` that is empty or indented below "
-        "`metadata`), or its file held the spec at the last run. Nothing is removed: the object keeps its derived state "
-        "and stays in the fleet. Write the spec again. To remove the object, delete the document, too.")
+        "A document names an object and no longer says what it is: its `spec` is misspelt (`sepc:`), empty, indented "
+        "below `metadata` or gone, and no other file has it. A cluster, a certificate request or a ClusterDeployment "
+        "needs a spec to exist; of other objects, the file held one at the last run. Nothing is removed: the object "
+        "keeps its derived state. Write the spec again. To remove the object, delete the document.")
+    UNDECIDED = ("MUS112", _W, "decision not made",
+        "A decision about this object depends on an object with an error (a traffic block on a ResourceBinding, a "
+        "Placement on its sets and their bindings, a pool on its ClusterImageSet), so it is not made: what was decided "
+        "last stays in force until the other object is repaired. Everything else is decided.")
+    ADMISSION_UNKNOWN = ("MUS113", _E, "new object that cannot be judged",
+        "An admission policy or a binding has an error, so whether it refuses this new object is unknown. The object "
+        "waits. What was admitted before stays. As on an API server, a policy with `failurePolicy: Ignore` holds "
+        "nothing up.")
     REPORT_REPEATS_PART = ("MUS120", _E, "report that repeats another part",
         "A Lease, a report or the status of a cluster sets a field that another part sets already. The first "
         "counts, people's files before agents' branches; the other counts as not sent. The object is decided. On an "

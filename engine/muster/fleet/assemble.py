@@ -36,6 +36,7 @@ from muster.fleet.settings import settings_of
 from muster.fleet.vanished.find import find_vanished
 from muster.fleet.vocabulary import rename_conditions, translate_builtin
 
+
 def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
     """Read a snapshot and return its fleet, with all problems in its findings.
 

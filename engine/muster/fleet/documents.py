@@ -162,7 +162,7 @@ def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree
 
 def identified(identity: DocumentIdentity | None) -> ObjectId | None:
     """The id of the object that a broken document seems to hold; None if it names no object of a known kind."""
-    if identity is None or not identity.name:
+    if identity is None or not is_safe(identity.name):
         return None
     kind = BY_GROUP_KIND.get((identity.api_version.rpartition("/")[0], identity.kind))
     if kind is None:

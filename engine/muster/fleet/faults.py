@@ -4,6 +4,8 @@
 keeps its last derived state; all others are decided as if it did not exist. The finding names the exception's type and
 its place in our code, never its text or a value: those may be confidential.
 
+The same boundary stops a decision that reads an object with an error (`muster.fleet.unread`).
+
 If a faster way of deciding fails, the slower one is taken silently; `fell_back` informs listeners.
 """
 
@@ -17,6 +19,7 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part, Place, SourceFile
+from muster.fleet.unread import UnreadError
 from muster.version import __version__
 
 #: All codes of faults in muster. A failed built-in policy costs its condition or taint alone: the object is still
@@ -44,10 +47,13 @@ class Decidable(Protocol):
 
 
 def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterator[_T | Finding]:
-    """Yield the results of `decide` for each object; for an object on which it fails, a finding."""
+    """Yield the results of `decide` for each object; for an object on which it fails, or that it cannot decide because
+    of something unread, a finding."""
     for obj in objects:
         try:
             found = list(decide(obj))
+        except UnreadError as unread:
+            yield undecided(obj, unread)
         except Exception as error:  # noqa: BLE001 - the boundary
             yield object_fault(obj, error)
         else:
@@ -76,6 +82,19 @@ def object_fault(obj: Decidable, error: Exception) -> Finding:
     place = parts[0].place if parts else Place("")
     message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {fault_text(error)}"
     return finding(Code.FAULT_AT_OBJECT, message, place, hint=_REPORT, object_=obj.id)
+
+
+def undecided(obj: Decidable, unread: UnreadError) -> Finding:
+    """The finding that an object keeps its state because what it depends on cannot be read."""
+    parts: tuple[Part, ...] = getattr(obj, "parts", ())
+    message = f"{obj.id} stays as it is: {unread}"
+    hint = "mend that first: another finding names the mistake"
+    return finding(Code.UNDECIDED, message, parts[0].place if parts else Place(""), hint=hint, object_=obj.id)
+
+
+def keeps_state(found: Finding) -> bool:
+    """Does the finding's object keep its last derived state because it was not decided?"""
+    return found.code in (Code.FAULT_AT_OBJECT, Code.UNDECIDED)
 
 
 def stage_fault(doing: str, error: Exception, outcome: str = "its last decisions stay") -> Finding:

@@ -55,7 +55,10 @@ UNREAD = frozenset(("too-large", "unreadable", "not-utf8-path", "control-charact
 SKIPPED_TEXTS = {
     "symlink": ("symbolic link to {detail} is not followed", "commit the file itself, or ignore the link"),
     "too-large": ("the file is too large to read: {detail}", "split it, or name it in .musterignore"),
-    "not-utf8-path": ("the path is not UTF-8, so the file is not read: nothing is removed", "rename the file or the folder"),
+    "not-utf8-path": (
+        "the path is not UTF-8, so the file is not read: nothing is removed",
+        "rename the file or the folder",
+    ),
     "control-characters": (
         "the path has control characters in it, so the file is not read: nothing is removed",
         "rename the file or the folder",

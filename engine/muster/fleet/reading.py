@@ -10,7 +10,7 @@ from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.foreign import Foreign
 from muster.fleet.misspelt import Guess
-from muster.fleet.report_parts import is_report
+from muster.fleet.report_parts import is_forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class FilesRead:
 
     def add_broken(self, id_: ObjectId) -> None:
         """An unreadable object keeps its last state; a report counts as not sent."""
-        if not is_report(id_):
+        if not is_forgotten(id_):
             self.broken.add(id_)
 
 

@@ -94,6 +94,12 @@ def is_report(id_: ObjectId) -> bool:
     return kind_of(id_) in REPORTS
 
 
+def is_forgotten(id_: ObjectId) -> bool:
+    """Does a report of this kind count as not sent if it cannot be read? muster remembers what it said: of a Lease the
+    renewal, of an AdapterReport the verdict. It does not remember scores, so what reads one stays as it is."""
+    return is_report(id_) and not ADD_ON_PLACEMENT_SCORE.has(id_)
+
+
 def report_sections(part: Part) -> tuple[str, ...]:
     """The sections of a part that are reports; empty if none. With `metadata` it is the whole part."""
     if part.source.ref or is_report(part.id):

@@ -75,7 +75,7 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
                 )
         return
     code, message, hint = _describe(error, path_text(path) or "the object")
-    yield finding_at(obj, path, code, message, hint)
+    yield finding_at(obj, path, code, message, hint or f"docs/kinds/{obj.kind.schema}.md says what the field may be")
 
 
 def _has_form(error: "ValidationError") -> bool:

@@ -15,6 +15,7 @@ from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type
+from muster.fleet.unread import UnreadError
 
 _NOTHING: Mapping[Path, Decision] = {}
 _NO_CONDITIONS: Mapping[str, Tree] = {}
@@ -113,6 +114,26 @@ class View:
     def clusters(self) -> tuple[Object, ...]:
         """ManagedClusters and Karmada Clusters."""
         return self.of(*CLUSTERS)
+
+    def lookup(self, id_: ObjectId) -> Object | None:
+        """Return the object, None if nothing declares it. UnreadError if it has an error, or may be in an unreadable
+        file."""
+        obj = self.objects.get(id_)
+        if id_ in self.broken:
+            raise UnreadError(id_)
+        if obj is None and self.unidentified:
+            raise UnreadError(None, id_.kind)
+        return obj
+
+    def lookup_all(self, kind: Kind, namespace: str) -> tuple[Object, ...]:
+        """Return the objects of a kind in a namespace. UnreadError if one has an error, or may be in an unreadable
+        file."""
+        for id_ in sorted(self.broken):
+            if kind.has(id_) and id_.namespace == namespace:
+                raise UnreadError(id_)
+        if self.unidentified:
+            raise UnreadError(None, kind.name)
+        return tuple(obj for obj in self.of(kind) if obj.id.namespace == namespace)
 
     def uncertain(self, kind: Kind) -> bool:
         """Is an object of this kind broken, or possibly in an unreadable file?"""

@@ -7,13 +7,15 @@ A fault in muster costs one object its changes and has no other effect: an objec
 broken, and everything is decided again without it, so it keeps its last derived state. Stages that iterate over objects
 name it (`muster.fleet.faults.each`); for others it is searched for by leaving objects out. If no object causes the
 fault, the stage's last results hold (`muster.rules.retention`), and the other stages decide.
+
+What cannot be read changes nothing: an object whose decision reads an object with an error (`muster.fleet.unread`) is
+treated in the same way, and so is in turn what reads it.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from muster.data.codes import Code
 from muster.data.decision import OF_ITSELF, Because, Failed, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -131,7 +133,7 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
     for number in range(_MOST_RUNS):
         decided = _run_stages(fleet, now, searching=number < _MOST_SEARCHES)
         done = decided.fleet
-        found = [one for one in done.findings if one.code == Code.FAULT_AT_OBJECT]
+        found = [one for one in done.findings if faults.keeps_state(one)]
         failed = done.broken.union(one.object for one in found if one.object)
         if failed <= fleet.broken:
             rendered = render(done)
@@ -141,7 +143,8 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
             new_findings = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
             fleet = _with_broken(fleet, unwritable, new_findings)
             continue
-        carried = found if done.broken == fleet.broken else [one for one in done.findings if faults.is_fault(one)]
+        kept = (one for one in done.findings if faults.keeps_state(one) or faults.is_fault(one))
+        carried = found if done.broken == fleet.broken else list(kept)
         fleet = _with_broken(fleet, failed, carried)
     return _run_stages(_all_broken(fleet, ()), now, searching=False)
 

@@ -38,6 +38,7 @@ from muster.rules.effects.approval import REMOVAL
 from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local, Stage
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
+_UNDECIDED = Because("kept", OF_ITSELF, "what it depends on has an error, so it keeps its last derived state")
 _LOST = Because(
     "kept", OF_ITSELF, "no readable file declares it now, which may be a mistake, so it keeps its last state"
 )
@@ -71,6 +72,8 @@ def _why(view: View, context: Context, id_: ObjectId) -> Because:
     """Why the object keeps its state: its own error, or its cluster's."""
     if id_ in context.faulty:
         return _FAULT
+    if id_ in context.undecided:
+        return _UNDECIDED
     name = id_.name if kind_of(id_) in (*CLUSTERS, CLUSTER_DEPLOYMENT) else id_.namespace
     if any(kind.id(name) in context.withheld for kind in CLUSTERS):
         return _REMOVED

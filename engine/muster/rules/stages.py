@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
+from muster.data.codes import Code
 from muster.data.decision import Decision, Failed, Memory, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -61,7 +62,8 @@ class Context:
 
     `shared`: the objects outside of clusters: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
     anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.agent_refs`. `faulty`: the objects
-    on which muster itself fails; None for a fault about no single object. `withheld`: the clusters whose removal a
+    on which muster itself fails; None for a fault about no single object. `undecided`: those that read an object with
+    an error. `withheld`: the clusters whose removal a
     budget holds. `uses_adapters`: does any kind require an adapter, or has any adapter reported? `disrupted`: the
     clusters with a disruptive effect.
     """
@@ -75,6 +77,7 @@ class Context:
     identities: Mapping[str, SignerIdentity] | None
     published: Memory
     faulty: frozenset[ObjectId | None]
+    undecided: frozenset[ObjectId | None]
     withheld: frozenset[ObjectId]
     uses_adapters: bool
     disrupted: frozenset[ObjectId]
@@ -95,6 +98,7 @@ class Context:
             identities=fleet.refs.identities,
             published=fleet.published,
             faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
+            undecided=frozenset(found.object for found in fleet.findings if found.code == Code.UNDECIDED),
             withheld=frozenset(withheld),
             uses_adapters=_uses_adapters(fleet),
             disrupted=fleet.beyond.disrupted,

@@ -452,6 +452,6 @@ def test_a_name_that_means_dot_git_counts_nowhere(site: Site, tmp_path: Path, mu
     site.hub.commit_to("refs/heads/agents/edge-a", files)
     now = ("--now", format_time(NOW))
     code, _, err = muster("reconcile", "--repo", person.path, "--push", *now)
-    assert (code, err.count("MUS021")) == (exits.FINE, 3)
+    assert (code, err.count("MUS021")) == (exits.FINDINGS, 3)
     assert "edge-a available" in site.hub.git("log", "-1", "--format=%s", "main")
     assert muster("forecast", "--repo", person.path, *now)[0] == exits.FINE

@@ -171,7 +171,16 @@ def test_what_is_broken_around_it_moves_no_cluster(repository: Repository, broke
     text = (repository.root / file).read_text(encoding="utf-8")
     repository.write(file, text.replace("spec:", "spec:\n  typo: 1"))
     done = repository.evaluate(1)
-    assert (done.codes, done.chosen) == (["MUS201"], {"web": "a"})
+    stays = [] if broken.startswith("Placement") else ["MUS112"]
+    assert (done.codes, done.chosen) == (["MUS201", *stays], {"web": "a"})
+
+
+def test_a_new_placement_waits_while_its_set_has_an_error(repository: Repository) -> None:
+    repository.object("ManagedClusterSet", "eu", {"clusterSelector": {}, "typo": 1}, version="v1beta2")
+    repository.object("ManagedClusterSetBinding", "eu", {"clusterSet": "eu"}, version="v1beta2", namespace="apps")
+    repository.placement("web", {"clusterSets": ["eu"]})
+    done = repository.evaluate()
+    assert (done.codes, done.chosen) == (["MUS201", "MUS112"], {})
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.misspelt import Guess
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
+from muster.fleet.vanished.earlier import earlier_declarations
 from muster.fleet.vanished.search import Search, accounted_for, by_history, names_object, read_again
 from muster.fleet.vanished.undeclared import by_declaration
 
@@ -99,6 +100,8 @@ def _same_place(id_: ObjectId, guess: Guess) -> bool:
     return not kind_of(id_).namespaced or id_.namespace == (guess.namespace or DEFAULT_NAMESPACE)
 
 
+#: Reasons why a file has no name by which the next run could read it again.
+_NO_NAME = frozenset(("not-utf8-path", "control-characters"))
 #: Reasons why an existing file was not read.
 _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))
 
@@ -145,12 +148,17 @@ def find_vanished(
         if (past is None or not past.commit) and not search.unclear and search.missing():
             by_name(search, left_out, ignored)
     unidentified = bool(search.unclear) and not accounted_for(search, past)
+    if search.broken or reading.broken:
+        stand_ins += tuple(earlier_declarations(search))
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
     allowed, unused = _allowed(past, set(_gone_clusters(search)))
     slips = NOTHING_DAMAGED
-    if reading.has_damage or broken or search.findings or search.unclear or search.unsure:  # else no history is asked
-        elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
+    damaged = reading.has_damage or broken or search.findings or search.unclear or search.unsure or search.spoiled
+    if damaged:  # else no history is asked
+        unnamed = any(skip.reason in _NO_NAME and not skip.ref for skip in snapshot.skipped)
+        known = past is not None and past.commit and not (reading.guesses or left_out or ignored or unnamed)
+        elsewhere = unidentified or not known
         slips = _damaged(reading, search, broken, elsewhere=elsewhere)
     return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, unused)
 
@@ -158,7 +166,7 @@ def find_vanished(
 def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
     ids = broken | reading.broken
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
-    files = {*errors, *(found.file for found in search.findings), *search.unclear}
+    files = {*errors, *(found.file for found in search.findings), *search.unclear, *search.spoiled}
     files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
     # An object without a derived part, such as a Remedy, has no neighbourhood that the next run could look up.
     unheld = any(id_ not in search.previous for id_ in ids)

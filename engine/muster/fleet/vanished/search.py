@@ -32,7 +32,7 @@ from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.clusters import BUILT_IN
 from muster.fleet.files import read_file
 from muster.fleet.reading import FilesRead, Suspect
-from muster.fleet.report_parts import is_report
+from muster.fleet.report_parts import is_forgotten
 
 #: Kinds with derived parts that muster creates without a declaration.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, CLUSTER_PROFILE.name, LEASE.name, FLEET.name))
@@ -49,7 +49,8 @@ def read_again(source: SourceFile) -> FilesRead:
 class Search:
     """The search in progress. `declared`: objects that sound inputs declare; `partial`: in a part of the fleet.
 
-    `unsure`: a suspect file held an object that another file, not read in this run, may declare.
+    `unsure`: a suspect file held an object that another file, not read in this run, may declare. `spoiled`: files that
+    no longer hold what they held, even if other files declare it now.
     """
 
     reading: FilesRead
@@ -60,6 +61,7 @@ class Search:
     broken: set[ObjectId] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unsure: bool = False
+    spoiled: set[str] = field(default_factory=set)
     unclear: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +88,7 @@ class Search:
         """Keep what a file held, or may have held."""
         lost = sorted(set(ids))
         # A vanished report counts as not sent.
-        self.broken.update(id_ for id_ in lost if not is_report(id_))
+        self.broken.update(id_ for id_ in lost if not is_forgotten(id_))
         damaged = state in ("broken", "strange")
         if lost and not (damaged and (file in self.files_with_errors or self._blame(file, lost))):
             self.findings.append(messages.vanished(file, state, lost, certain=certain))
@@ -118,7 +120,7 @@ class Search:
             return False
         if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
             return False  # a run in between removed it
-        declares = "spec" in part.body and not is_report(id_)
+        declares = "spec" in part.body and not is_forgotten(id_)
         return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
 
     @cached_property
@@ -163,6 +165,7 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
     for path, suspect in suspects.items():
         then = earlier_content(before.get(path, ()), suspect.source.oid)
         if then is not None and (state := _state(suspect, then)):
+            search.spoiled.add(path)
             search.keep(path, state, search.lost(then), certain=True)
     if not past.proven:
         _hidden(search, past, suspects)
@@ -215,13 +218,13 @@ def accounted_for(search: Search, past: Past | None) -> bool:
             then = _held(earlier)
             if then.unclear:
                 return False
-            search.broken.update(id_ for id_ in search.lost(then, of_others=True) if not is_report(id_))
+            search.broken.update(id_ for id_ in search.lost(then, of_others=True) if not is_forgotten(id_))
     return True
 
 
 def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
     """The missing objects whose files did not change."""
-    missing = [id_ for id_ in search.missing() if not is_report(id_) and not _was_proposed(search, id_)]
+    missing = [id_ for id_ in search.missing() if not is_forgotten(id_) and not _was_proposed(search, id_)]
     if not missing:
         return ()
     changed = ((path, _earlier(them, search.reading.files.get(path, ""))) for path, them in past.below("").items())

@@ -12,72 +12,93 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE
 from muster.data.names import slip_of
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
 from muster.fleet.approvals import is_human_decision
 from muster.fleet.declaration import declares, needs_declaration
 from muster.fleet.places import place_of
-from muster.fleet.vanished.search import Search, earlier_content
+from muster.fleet.report_parts import report_sections
+from muster.fleet.vanished.search import Search, earlier_content, names_object
 
 _SECTIONS = ("spec", "status")
-_RESTORE = "write its spec again; to remove the object, delete this document"
 
 
 def by_declaration(search: Search) -> None:
     """Keep the objects whose documents lost their spec, and report each."""
-    reports = list[Part]()
+    doubtful = list[Part]()
     for part in _bare_parts(search):
-        if any(isinstance(part.body.get(section), dict) for section in _SECTIONS):
-            reports.append(part)
-        else:
+        does_nothing = not any(isinstance(part.body.get(section), dict) for section in _SECTIONS)
+        misplaced = isinstance(dig(part.body, "metadata", _section(part.id)), dict)
+        if (does_nothing and needs_declaration(part.id)) or misplaced:
             _keep(search, part)
-    if not reports:
-        return
-    for path, parts in grouped((part.source.path, part) for part in reports).items():
+        else:
+            doubtful.append(part)
+    for path, parts in grouped((part.source.path, part) for part in doubtful).items():
+        before = _declared_before(search, path, parts[0].source.oid)
         for part in parts:
-            if part.id in _declared_before(search, path, parts[0].source.oid):
+            if part.id in before:
                 _keep(search, part)
 
 
 def _bare_parts(search: Search) -> Iterator[Part]:
-    """People's parts of objects that nothing declares."""
+    """People's parts that declare nothing, of objects to which no other part gives one."""
     for part in search.reading.parts:
-        if part.layer is Layer.INPUT and not part.source.ref and needs_declaration(part.id):
-            if part.id not in search.declared and not declares(part.id, part.body) and not is_human_decision(part):
+        if part.layer is not Layer.INPUT or part.source.ref:
+            continue
+        if needs_declaration(part.id):
+            if part.id not in search.declared and not is_human_decision(part):
                 yield part
+        elif _may_have_lost(part) and not any(_section(part.id) in body for body in search.current[part.id]):
+            yield part
+
+
+def _may_have_lost(part: Part) -> bool:
+    """Is it more than a report, or does it hold its section in the wrong place?"""
+    counts = ADD_ON_PLACEMENT_SCORE.has(part.id) or not report_sections(part)
+    return counts or isinstance(dig(part.body, "metadata", _section(part.id)), dict)
+
+
+def _section(id_: ObjectId) -> str:
+    """The section that says what an object of the kind is for."""
+    return "status" if ADD_ON_PLACEMENT_SCORE.has(id_) else "spec"
 
 
 def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]:
     """The objects that the file declared at the last run or since, and nothing declares now."""
     if search.past is None or not search.past.commit:
-        return frozenset(id_ for id_ in search.missing() if names_object(path, id_))
+        return frozenset(id_ for id_ in search.missing() if needs_declaration(id_) and names_object(path, id_))
     then = earlier_content(search.past.before((path,)).get(path, ()), oid)
     if then is None:
         return frozenset()
-    declared = {part.id for part in then.parts if declares(part.id, part.body)}
-    return declared.intersection(search.lost(then))
+    had = {part.id for part in then.parts if _section(part.id) in part.body}
+    lost = set(search.lost(then))
+    return frozenset(
+        part.id for part in then.parts
+        if (declares(part.id, part.body) and part.id in lost if needs_declaration(part.id) else part.id in had)
+    )  # fmt: skip
 
 
 def _keep(search: Search, part: Part) -> None:
-    if part.id not in search.reading.broken:
+    if part.id not in search.reading.broken and part.id not in search.broken:
         search.broken.add(part.id)
         search.findings.append(_lost_declaration(part))
 
 
 def _lost_declaration(part: Part) -> Finding:
     """The finding about a document that no longer declares its object, at the key that was probably meant."""
-    key, hint = _meant(part.body)
-    message = f"{part.id} has no spec here, and no file declares it: nothing is removed"
+    key, hint = _meant(part.body, _section(part.id))
+    message = f"{part.id} has no {_section(part.id)} here, and no other file gives it one: it stays as it was"
     return finding(Code.DECLARATION_LOST, message, place_of((part,), key), hint=hint, object_=part.id)
 
 
-def _meant(body: Mapping[str, Tree]) -> tuple[tuple[str, ...], str]:
-    """The path of what was probably meant as the spec, and the hint."""
+def _meant(body: Mapping[str, Tree], section: str) -> tuple[tuple[str, ...], str]:
+    """The path of what was probably meant as the section, and the hint."""
     for name in body:
-        if slip_of(name, ("spec",)):
-            return (name,), f"did you mean 'spec'? {name!r} is no field"
+        if slip_of(name, (section,)):
+            return (name,), f"did you mean {section!r}? {name!r} is no field"
     for name in body:
-        if isinstance(dig(body, name, "spec"), dict):
-            return (name, "spec"), f"is it indented too far? 'spec' belongs beside {name!r}, not below it"
-    return (), _RESTORE
+        if isinstance(dig(body, name, section), dict):
+            return (name, section), f"is it indented too far? {section!r} belongs beside {name!r}, not below it"
+    return (), f"write its {section} again; to remove the object, delete this document"

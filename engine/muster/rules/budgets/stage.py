@@ -34,6 +34,7 @@ from muster.rules.effects.budget import (
     Usage,
     counted_broken_clusters,
     fleet_id,
+    has_known_labels,
     headline,
     population,
     sound_override,
@@ -43,7 +44,7 @@ from muster.rules.registration.removals import held_removals
 from muster.rules.stages import CONDITIONS, Context, Local, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
 from muster.rules.taints.policy import TaintPolicy
-from muster.rules.transitions import condition
+from muster.rules.transitions import condition, unchanged_condition
 
 #: The field of the Fleet's derived part with the state of holding budgets.
 STATE = ("status", "muster", "budgets")
@@ -54,6 +55,7 @@ SUSPECT = "ObserverSuspect"
 REMOVED = "RemovalHeld"
 FROZEN = "Frozen"
 _COUNTED = "how many clusters are disrupted, and how many may be"
+_UNREAD_BUDGET = Because("kept", OF_ITSELF, "a DisruptionBudget has an error, so this stays as it is")
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 
 
@@ -64,27 +66,34 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     past = _past(shared, id_)
     known = holdings(shared.before(past, *STATE), budgets)
     disrupted = context.disrupted.union(_broken_with_effects(shared, context))
-    groups = list(_groups(shared, budgets))
-    counts = [sum(obj.id in disrupted for obj in group.members) for group in groups]
+    groups = list(_groups(shared, [budget for budget in budgets if not budget.unread]))
+    counts = [sum(obj.id in disrupted for obj in (*group.members, *group.unplaced)) for group in groups]
     judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
     found = [holding for holding in judged if holding is not None]
-    allowance = _allowance(shared, id_, budgets, found, now)
+    unread = [
+        Holding(budget, "", 0, 0, 0, suspicious=False, since=now, met=None) for budget in budgets if budget.unread
+    ]
+    allowance = _allowance(shared, id_, budgets, found, unread, now)
     yield replace(allowance, approvals=context.broadcast(Allowance).approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
-    yield from _state(shared, id_, found, because, now)
-    yield from _conditions(shared, (id_, past), found, groups, because, now)
+    names = {budget.id.name for budget in budgets if budget.unread}
+    kept = [entry for entry in mappings_at(shared.previous.get(past), *STATE) if entry.get("budget") in names]
+    yield from _state(shared, id_, found, kept, because, now)
+    conditions = _conditions(shared, (id_, past), found, groups, because, now)
+    yield from _as_they_were(shared, past, conditions, always=bool(kept)) if names else conditions
     yield from _frozen(shared, (id_, past), freezes_of(context.rules.settings, shared), now)
 
 
 def _allowance(
-    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
-) -> Allowance:
-    """What is allowed. A broken Fleet keeps what held at the last run."""
+    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], unread: list[Holding],
+    now: datetime,
+) -> Allowance:  # fmt: skip
+    """What is allowed. A broken Fleet keeps what held at the last run; `unread`: budgets that allow nothing."""
     override = sound_override(shared, id_)
     if override is not None and override.covers(now):
         return Allowance(budgets, (), now)
     kept = mapping_at({"muster": shared.now(id_, *STATE[:2])}, "muster").get(STATE[2])
-    return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
+    return Allowance(budgets, (*(found or holdings(kept, budgets)), *unread), now)
 
 
 def _broken_with_effects(shared: Shared, context: Context) -> Iterator[ObjectId]:
@@ -107,12 +116,16 @@ def _past(shared: Shared, id_: ObjectId) -> ObjectId:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The clusters that a budget counts together: its population, or the part in one failure domain."""
+    """The clusters that a budget counts together: its population, or the part in one failure domain.
+
+    `unplaced`: clusters whose labels cannot be read. Whatever happens to them counts, and they allow nothing more.
+    """
 
     budget: Budget
     domain: str
     members: tuple[Object, ...]
     silent: tuple[Object, ...]
+    unplaced: tuple[Object, ...] = ()
 
     @property
     def allowed(self) -> int:
@@ -127,11 +140,14 @@ class _Group:
 
 def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
     clusters = [(obj, headline(shared, obj) == "Unknown") for obj in population(shared)]
+    unplaced = tuple(obj for obj, _ in clusters if not has_known_labels(shared, obj))
     for budget in budgets:
-        by_domain = grouped((budget.domain(one[0]), one) for one in clusters if budget.counts(one[0]))
+        apart = unplaced if budget.by_labels else ()
+        placed = (one for one in clusters if one[0] not in apart) if apart else clusters
+        by_domain = grouped((budget.domain(one[0]), one) for one in placed if budget.counts(one[0]))
         for domain, members in sorted(by_domain.items()):
             unheard = tuple(obj for obj, silent in members if silent)
-            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard)
+            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard, apart)
 
 
 def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
@@ -155,24 +171,44 @@ def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> 
     if not over and before is None:
         return None
     holding = Holding(
-        group.budget, group.domain, count, len(group.members), group.allowed, group.suspicious,
+        group.budget, group.domain, count, len(group.members) + len(group.unplaced), group.allowed, group.suspicious,
         since=before.since if before else now,
         met=None if over or before is None else before.met or now,
     )  # fmt: skip
     return None if holding.until is not None and now >= holding.until else holding
 
 
-def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
-    if not found:
+def _as_they_were(
+    shared: Shared, past: ObjectId, conditions: Iterable[Decision], *, always: bool
+) -> Iterator[Decision]:
+    """The conditions while a budget has an error: no condition ends; `always`: they tell what the budget held last."""
+    before = shared.conditions_before(past)
+    for decision in conditions:
+        type_ = str(decision.path[-1][0])
+        if type_ in before and (always or dig(decision.value, "status") == "False"):
+            yield unchanged_condition(decision.object, type_, before[type_], _UNREAD_BUDGET)
+        else:
+            yield decision
+
+
+def _state(
+    shared: Shared, id_: ObjectId, found: list[Holding], kept: list[Tree], because: Because, now: datetime
+) -> Iterator[Decision]:
+    """Record the budgets that hold; `kept`: entries of the last run about budgets that have an error now."""
+    if not found and not kept:
         return
     horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
-    entries = [holding.entry() for holding in found]
+    entries = sorted((*(holding.entry() for holding in found), *kept), key=_order)
     if id_ in shared.broken:
         # The stage `kept` decided all of status.muster: replace it as a whole.
         value: Tree = {**mapping_at(shared.previous.get(id_), *STATE[:2]), STATE[2]: entries}
         yield Decision(id_, STATE[:2], value, because, horizon)
     else:
         yield Decision(id_, STATE, entries, because, horizon)
+
+
+def _order(entry: Tree) -> tuple[str, str]:
+    return str(entry.get("budget")), str(entry.get("domain", ""))
 
 
 def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:

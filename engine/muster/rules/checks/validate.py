@@ -13,6 +13,7 @@ from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
+    ADD_ON_PLACEMENT_SCORE,
     CLUSTER_TAINT_POLICY,
     FLEET,
     KARMADA_CLUSTER,
@@ -20,6 +21,7 @@ from muster.data.kinds import (
     PLACEMENT,
     REMEDY,
     is_cluster,
+    of_kinds,
 )
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
@@ -29,6 +31,7 @@ from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.rules.admission.judge import admit
 from muster.rules.admission.policies import compile_admissions
+from muster.rules.admission.unjudged import unjudged
 from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
@@ -88,7 +91,7 @@ def validate(
     findings = list(fleet.findings)
     fleet, found, sound = _with_sound_reports(fleet)
     findings.extend(found)
-    broken = set(fleet.broken)
+    broken = {*fleet.broken, *of_kinds(errors_of(found), ADD_ON_PLACEMENT_SCORE)}
     left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
     violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
     findings.extend(violations)
@@ -104,7 +107,11 @@ def validate(
     findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.evaluated]
     findings.extend((*admissions.findings, *admission.invalid_reports, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
+    broken.update(of_kinds(errors_of(admission.invalid_reports), ADD_ON_PLACEMENT_SCORE))
     checked = replace(checked, objects=admission.objects)
+    new = list(unjudged(replace(checked, broken=frozenset(broken)), broken))
+    findings.extend(new)
+    broken.update(errors_of(new))
     compiled, found = _with_placements(checked, compiled)
     if checked.of(MANIFEST_WORK_REPLICA_SET):
         from muster.rules.works.checks import strategy_findings

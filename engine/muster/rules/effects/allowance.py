@@ -47,6 +47,8 @@ class Holding:
     @property
     def text(self) -> str:
         """What holds and why, as one sentence without a full stop."""
+        if self.budget.unread:
+            return f"budget {self.budget.id.name!r} has an error, so nothing new is allowed until it is repaired"
         where = f" in {self.domain}" if self.domain else ""
         name = f"budget {self.budget.id.name!r}"
         since = f"since {format_time(self.since)}"
@@ -198,6 +200,10 @@ class Allowance(Broadcast):
         wanted = [(budget.min_backends, budget.id) for budget in self.budgets if budget.counts(obj)]
         most = max((number for number, _ in wanted), default=0)
         return (most, min(id_ for number, id_ in wanted if number == most)) if most else (0, None)
+
+    def unread(self) -> Holding | None:
+        """The first budget that allows nothing new because it has an error."""
+        return next((holding for holding in self.holding if holding.budget.unread), None)
 
     def _holding(self, view: View, cluster: ObjectId) -> Holding | None:
         """The first holding budget that counts this object."""

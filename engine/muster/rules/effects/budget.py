@@ -24,9 +24,9 @@ from muster.data.times import try_duration, try_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_accepted, is_only_reported
-from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.report_parts import report_sections
 from muster.fleet.view import View
 from muster.rules.policies.selectors import LabelSelector
 
@@ -70,7 +70,7 @@ def parse_override(text: str) -> Override | None:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A parsed DisruptionBudget. `share` is in percent of the population if `most` is None, `share_removed` if
-    `most_removed` is."""
+    `most_removed` is. An `unread` one has an error: its terms are unknown, so it allows nothing new to any cluster."""
 
     id: ObjectId
     selector: LabelSelector
@@ -84,6 +84,13 @@ class Budget:
     suspicious_share: int
     min_backends: int
     override: Override | None
+    unread: bool = False
+
+    @classmethod
+    def unreadable(cls, id_: ObjectId) -> "Budget":
+        """The budget in place of one with an error: it counts every cluster and allows nothing."""
+        nothing = {"maxDisrupted": 0, "ignoreUpTo": 0, "maxRemoved": 0}
+        return replace(cls.parse(Object(id_, {}, ()), nothing), unread=True)
 
     @classmethod
     def parse(cls, obj: Object, spec: Mapping[str, Tree]) -> "Budget":
@@ -109,6 +116,11 @@ class Budget:
         """How many clusters of a population may be removed at once; a share is rounded down, and at least two."""
         return max(2, population * self.share_removed // 100) if self.most_removed is None else self.most_removed
 
+    @property
+    def by_labels(self) -> bool:
+        """Do labels decide which of its clusters a cluster counts among?"""
+        return bool(self.selector.requirements or self.domain_label)
+
     def domain(self, obj: Object) -> str:
         """A cluster's failure domain; empty for the fleet as a whole."""
         domain = obj.labels.get(self.domain_label, "") if self.domain_label else ""
@@ -129,15 +141,9 @@ def _percent(value: Tree) -> int:
 
 
 def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
-    """Return the budgets in force, by name.
-
-    For a broken budget, the built-in one of its name counts until it is repaired, else the defaults.
-    """
+    """Return the budgets in force, by name. One with an error allows nothing until it is repaired."""
     found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
-    for id_ in fleet.broken:
-        builtin = builtin_objects().get(id_)
-        if DISRUPTION_BUDGET.has(id_) and (obj := fleet.objects.get(id_) or builtin) is not None:
-            found.append(replace(Budget.parse(obj, builtin.spec if builtin else {}), override=None))
+    found += map(Budget.unreadable, of_kinds(fleet.broken, DISRUPTION_BUDGET))
     return tuple(sorted(found, key=lambda budget: budget.id))
 
 
@@ -155,7 +161,7 @@ def sound_override(view: View, id_: ObjectId) -> Override | None:
 
 def fleet_id(view: View) -> ObjectId:
     """The id of the Fleet with fleet-wide status: the repository's, else the default one."""
-    own = sorted(of_kinds(view.objects, FLEET))
+    own = sorted(of_kinds({*view.objects, *(view.broken & view.previous.keys())}, FLEET))
     return own[0] if own else FLEET.id(DEFAULT_FLEET)
 
 
@@ -184,16 +190,21 @@ def population(view: View) -> tuple[Object, ...]:
 
 
 def counted_broken_clusters(view: View) -> Iterator[Object]:
-    """Yield the broken clusters that budgets count. Without a file only the derived part is known."""
+    """Yield the broken clusters that budgets count: those in service at the last run, and new ones by their files."""
     for id_ in view.broken:
         if not is_cluster(id_) or never_available(view, id_):
             continue
         obj = view.objects.get(id_)
-        if obj is not None and "spec" in obj.body and not is_only_reported(id_, obj.parts, view.previous.get(id_)):
-            if in_service(obj):
-                yield obj
-        elif id_ in view.previous and was_in_service(view, id_):
-            yield obj or Object(id_, {}, ())
+        if id_ in view.previous:
+            if was_in_service(view, id_):
+                yield obj or Object(id_, {}, ())
+        elif obj is not None and not is_only_reported(id_, obj.parts, None) and in_service(obj):
+            yield obj
+
+
+def has_known_labels(view: View, obj: Object) -> bool:
+    """Can the labels of a counted cluster be read? Not if the part that declares it cannot."""
+    return obj.id not in view.broken or any(not report_sections(part) for part in obj.parts)
 
 
 def was_in_service(view: View, id_: ObjectId) -> bool:

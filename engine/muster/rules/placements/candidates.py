@@ -117,12 +117,6 @@ class Candidates:
         found = grouped((namespace, name) for namespace, name in named if name in self.sets)
         return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
 
-    @cached_property
-    def uncertain_namespaces(self) -> frozenset[str]:
-        """The namespaces of broken bindings."""
-        kind = MANAGED_CLUSTER_SET_BINDING
-        return frozenset(id_.namespace for id_ in self.fleet.broken if kind.has(id_))
-
     def uncertain(self, name: str) -> bool:
         """Is the cluster broken, or possibly in an unreadable file?"""
         id_ = MANAGED_CLUSTER.id(name)

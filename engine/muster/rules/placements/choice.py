@@ -159,7 +159,7 @@ class PlacementTask:
         previous: frozenset[str],
     ) -> "PlacementTask":
         """Apply sets and predicates; `previous`: the last run's choice."""
-        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, previous)
+        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates)
         return cls(id_, spec, candidates, found, previous, TolerationLimits(spec.tolerations))
 
     @cached_property

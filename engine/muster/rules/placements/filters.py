@@ -8,7 +8,13 @@ from datetime import datetime
 from itertools import filterfalse
 
 from muster import cel
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, of_kinds
+from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
+from muster.fleet.clusters import BUILT_IN
+from muster.fleet.objects import Object
+from muster.fleet.unread import UnreadError
+from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.policy import Predicate
 from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Taint, TolerationLimits
@@ -32,30 +38,42 @@ class Eligible:
     names: tuple[str, ...]
 
 
+def read_dependencies(view: View, placement: Object) -> None:
+    """Raise UnreadError if a binding, a set or a score that decides a Placement's choice has an error."""
+    wanted, namespace = placement.spec.get("clusterSets"), placement.id.namespace
+    for binding in view.lookup_all(MANAGED_CLUSTER_SET_BINDING, namespace):
+        name = binding.spec.get("clusterSet")
+        if isinstance(name, str) and name not in BUILT_IN and (not wanted or name in wanted):
+            view.lookup(MANAGED_CLUSTER_SET.id(name))
+    resources, any_score = _scores_read(placement)
+    for id_ in sorted(of_kinds(view.broken, ADD_ON_PLACEMENT_SCORE)):
+        if any_score or id_.name in resources:
+            raise UnreadError(id_)
+
+
+def _scores_read(placement: Object) -> tuple[set[Tree], bool]:
+    """The AddOnPlacementScores that rank clusters, by name; and whether a predicate may read any of them."""
+    spec, resources = placement.spec, set[Tree]()
+    for entry in mappings_at(spec, "prioritizerPolicy", "configurations") if "numberOfClusters" in spec else ():
+        resources.add(dig(entry, "scoreCoordinate", "addOn", "resourceName"))
+    expressions = (
+        str(dig(entry, "requiredClusterSelector", "celSelector")) for entry in mappings_at(spec, "predicates")
+    )
+    return resources, any("scores(" in text for text in expressions)
+
+
 def eligible(
     candidates: Candidates,
     namespace: str,
     cluster_sets: tuple[str, ...],
     predicates: Iterable[Predicate],
-    previous: frozenset[str],
 ) -> Eligible:
-    """Apply sets and predicates. Without `cluster_sets`, every bound set counts.
-
-    While a set or binding is broken, the chosen clusters count as available, because it is unknown whether they left
-    the set.
-    """
+    """Apply sets and predicates. Without `cluster_sets`, every bound set counts."""
     bindings = candidates.bindings.get(namespace, ())
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
     available = _NONE.union(*(candidates.members(name) for name in sets))
-    if _is_uncertain(candidates, namespace, sets):
-        available |= previous & candidates.objects.keys()
     found = matching(candidates, available, predicates)
     return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
-
-
-def _is_uncertain(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
-    fleet_unclear = candidates.fleet.unidentified or namespace in candidates.uncertain_namespaces
-    return fleet_unclear or not candidates.sets.doubtful.isdisjoint(sets)
 
 
 def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable[Predicate]) -> frozenset[str]:

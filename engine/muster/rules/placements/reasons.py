@@ -129,6 +129,8 @@ def reason_of(chosen: Scheduled, name: str) -> Reason:
 def removal_of(candidates: Candidates, name: str) -> Reason:
     """Return why a cluster is no candidate of any Placement."""
     obj = candidates.fleet.objects.get(MANAGED_CLUSTER.id(name))
+    if candidates.uncertain(name):
+        return Reason("kept", "its file has an error or cannot be read, so it stays where it was chosen")
     if obj is None:
         return Reason("removed", "there is no such cluster any more")
     if obj.deleting:

@@ -26,7 +26,7 @@ from muster.fleet.places import finding_at
 from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.filters import Eligible, eligible
+from muster.rules.placements.filters import Eligible, eligible, read_dependencies
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
@@ -144,6 +144,7 @@ def _restless(shared: Shared, ids: frozenset[ObjectId]) -> Iterator[Finding]:
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide every Placement's choice."""
+    yield from each(shared.of(PLACEMENT), lambda obj: _unread(shared, obj))
     placements, approvals = placements_of(context.rules), context.broadcast(Allowance).approvals
     schedule = schedule_all(shared, context.rules, approvals, now)
 
@@ -155,11 +156,17 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
 
     yield from each(shared.of(PLACEMENT), placed)
     yield from _restless(shared, schedule.restless)
-    for id_ in sorted(schedule.kept.keys() - placements.keys()):
+    for id_ in sorted(schedule.kept.keys() - {obj.id for obj in shared.of(PLACEMENT)}):
         shards = remaining(schedule, id_)
         yield from _decisions(shared, schedule, id_, shards, _BROKEN)
         yield from _numbers(id_, shards, _BROKEN)
         yield from _left(schedule, id_, clusters_of(shards), None)
+
+
+def _unread(shared: Shared, placement: Object) -> Iterator[Decision]:
+    """Decide nothing, but that the Placement stays as it is if it depends on something unread: all choose in turn."""
+    read_dependencies(shared, placement)
+    yield from ()
 
 
 def _scheduled(
@@ -196,7 +203,7 @@ def _unscheduled(
     yield from _numbers(obj.id, shards, because)
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
-        found = eligible(schedule.candidates, obj.id.namespace, sets, (), frozenset(selected))
+        found = eligible(schedule.candidates, obj.id.namespace, sets, ())
         satisfaction = satisfied(found, sets, compiled.wanted, len(selected))
         yield from _conditions(shared, obj.id, satisfaction, misconfigured(compiled.error), now)
     else:

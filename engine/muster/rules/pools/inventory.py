@@ -20,6 +20,7 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_IMAGE_SE
 from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.dataclass import dataclass
+from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.pools.buckets import Buckets
@@ -170,6 +171,14 @@ def reserve(stock: Stock, item: Customization, cluster: str, pool: Pool, *, inst
 
 
 _CREDENTIALS = ("credentialsSecretRef", "credentialsSecret")
+
+
+def read_dependencies(view: View, pool: Object) -> None:
+    """Raise UnreadError if an object of the repository that a pool depends on has an error."""
+    view.lookup(CLUSTER_IMAGE_SET.id(text(pool.spec, "imageSetRef", "name")))
+    inventory = [text(entry, "name") for entry in mappings_at(pool.spec, "inventory")]
+    for name in filter(None, (text(pool.spec, "customizationRef", "name"), *inventory)):
+        view.lookup(CUSTOMIZATION.id(name, pool.id.namespace))
 
 
 @dataclass(frozen=True, slots=True)

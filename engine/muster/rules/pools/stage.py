@@ -7,6 +7,7 @@ changes. Everything is read once (`survey`) and the cost is linear.
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 from muster.data.decision import OF_SPEC, Because, Held, Input, Outcome
 from muster.data.finding import Finding
@@ -14,6 +15,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_POOL
 from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
@@ -21,7 +24,7 @@ from muster.rules.pools import conditions
 from muster.rules.pools.buckets import shown_bucket
 from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, ClaimDecision, decide_claim
 from muster.rules.pools.clusters import ASKED, power_requested_since
-from muster.rules.pools.inventory import Dependencies, Stock
+from muster.rules.pools.inventory import Dependencies, Stock, read_dependencies
 from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
@@ -43,6 +46,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     view = survey(shared, now, rules, shared.undeclared)
     if not (view.pools or view.clusters or view.claims):
         return
+    yield from each(shared.of(CLUSTER_POOL), partial(_read_dependencies, shared))
     ledger = Ledger()
     world = PoolsPass(
         fleet=shared, view=view, ledger=ledger, stock=Stock.of(shared, now),
@@ -65,6 +69,12 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     for decision in world.stock.decisions():
         ledger.add(decision)
     yield from ledger.outcomes(shared, now)
+
+
+def _read_dependencies(shared: Shared, pool: Object) -> Iterator[Outcome]:
+    """Decide nothing, but that the pool stays as it is if it depends on something unread: all pools share the pass."""
+    read_dependencies(shared, pool)
+    yield from ()
 
 
 def _carry(world: PoolsPass) -> None:

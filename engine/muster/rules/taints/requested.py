@@ -4,20 +4,21 @@ Policies are evaluated once in a run, before `budgets`, which counts the cluster
 
 A failed condition never counts as true, so its taint is not requested; a present one still is, because an error is no
 recovery. Neither is silence: a policy that read a stale condition (`muster.rules.conditions.stale_input`) keeps
-requesting its present taint, until there is new input or the policy changes. A policy with a taint for Unknown, as the
+requesting its present taint, until there is new input or the policy changes. While a policy cannot be read, the taints
+that it may have added are requested, and budgets count them. A policy with a taint for Unknown, as the
 built-in ones have, handles silence itself. For the others `status.muster.taints` records each taint's policy. Nor does
 silence remove a ClusterTaintPolicy's taint (Karmada): a stale condition fulfils none for removing, unless that one
 names the status Unknown.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 
-from muster.data.decision import Decision, Failed, Path
+from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import TAINT_EFFECTS
+from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.data.times import earliest
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -43,9 +44,11 @@ from muster.rules.taints.keys import (
     rule_key,
     taint_fields,
     taints_by_key,
+    without_key,
 )
 from muster.rules.taints.policy import TaintPolicy, TaintRule
 
+KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the taints that it may have added stay")
 _SILENT = "the policy's conditions have no new input, so the taint stays until there is"
 
 
@@ -59,7 +62,7 @@ def stage(
         Failures(),
     )
     taints, policies = (
-        Taints(view, now, scopes, stale_inputs, failures),
+        Taints(view, now, scopes, stale_inputs, failures, uncertain=context.shared.uncertain(TAINT_POLICY)),
         context.broadcast(ClusterTaintPolicies).policies,
     )
 
@@ -80,20 +83,25 @@ def stage(
 
 @dataclass(frozen=True, slots=True)
 class Taints:
-    """Evaluates the TaintPolicies of one run for clusters."""
+    """Evaluates the TaintPolicies of one run for clusters. `uncertain`: some policy cannot be read."""
 
     view: View
     now: datetime
     scopes: Scopes
     stale_inputs: StaleInputs
     failures: Failures
+    uncertain: bool
     _digests: dict[ObjectId, str] = field(default_factory=dict)
 
     def request(self, obj: Object) -> RequestedTaints:
         """The requested taints of a cluster."""
         previous = self.view.previous.get(obj.id)
         cluster = _TaintedCluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
-        return RequestedTaints(obj.id, _by_taint(cluster.asked()), cluster.put)
+        asked = _by_taint(cluster.asked())
+        if self.uncertain:
+            decided = {decision.path for decision in asked if decision.value is not None}
+            asked = (*asked, *cluster.of_unread_policies(decided))
+        return RequestedTaints(obj.id, asked, cluster.put)
 
     def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
         """The record of a policy's taint."""
@@ -129,6 +137,16 @@ class _TaintedCluster:
             scope = scopes.for_policy(policy, seen, self.obj.id)
             for rule in rules:
                 yield from self._of_rule(policy, rule, scope, watched)
+
+    def of_unread_policies(self, decided: Collection[Path]) -> Iterator[Decision]:
+        """The present taints that no readable policy accounts for."""
+        policies = self.run.scopes.rules.compiled.of(TaintPolicy)
+        names = {policy.id.name for policy in policies}
+        accounted = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints}
+        for key, taint in self.before.items():
+            path, by = ("spec", "taints", key), self.standing.get(key, {}).get("policy")
+            if path not in decided and (key not in accounted or (by is not None and by not in names)):
+                yield Decision(self.obj.id, path, without_key(taint), KEPT)
 
     def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
         """Did this unchanged policy add the taint, and does it not handle silence itself?"""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import cast
 
-from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
+from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input
 from muster.data.finding import Finding
-from muster.data.kinds import CLUSTERS, TAINT_POLICY
+from muster.data.kinds import CLUSTERS
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
@@ -33,10 +33,10 @@ from muster.rules.taints.keys import (
     without_key,
 )
 from muster.rules.taints.policy import TaintPolicy
+from muster.rules.taints.requested import KEPT
 
 _TAINTS = (Input(("spec", "taints")),)
 _OWN = Because("taints", _TAINTS, "a person's taint; the time is when it appeared")
-_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the taints that it may have added stay")
 _GOING = Because(
     "taints",
     (Input(("metadata", "deletionTimestamp")),),
@@ -48,7 +48,7 @@ _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide every cluster's taints, as far as budgets allow the requests."""
-    uncertain, policies = context.shared.uncertain(TAINT_POLICY), context.rules.compiled.of(TaintPolicy)
+    policies = context.rules.compiled.of(TaintPolicy)
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
         taints, requested = (
@@ -57,8 +57,6 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
         )
         decisions = [*taints.own(now), *(requested.decisions if requested else ())]
         outcomes = list(taints.within(context.broadcast(Allowance), policies, decisions))
-        if uncertain:
-            outcomes.extend(taints.retained({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes
         decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
         yield from taints.records(requested.put if requested else {}, decided)
@@ -101,13 +99,6 @@ class _Taints:
             for key in going:
                 yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
 
-    def retained(self, decided: set[Path]) -> Iterator[Decision]:
-        """While a policy cannot be read, the taints that it may have added stay."""
-        for key, taint in self.before.items():
-            path = ("spec", "taints", key)
-            if path not in decided:
-                yield Decision(self.obj.id, path, without_key(taint), _KEPT)
-
     def records(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
         """The policies of the present taints: as in `put`, or as the last run recorded for those that stay."""
         before = put_before(self.obj.kind, self.view.previous.get(self.obj.id))
@@ -115,7 +106,7 @@ class _Taints:
         for decision in decided:
             if decision.value is not None:
                 key = cast("TaintKey", decision.path[2])
-                known = before if decision.because in (_FROZEN, _KEPT, _GOING) else put
+                known = before if decision.because in (_FROZEN, KEPT, _GOING) else put
                 if key in known and known[key] not in entries:
                     entries.append(known[key])
         if entries:

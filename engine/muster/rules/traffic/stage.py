@@ -20,6 +20,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.shared import Shared
+from muster.fleet.unread import UnreadError
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.remedies.policy import TRAFFIC_CONTROL, Remedy
@@ -34,7 +35,10 @@ def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding
         return
     immediate = [remedy for remedy in remedies if remedy.immediate and TRAFFIC_CONTROL in remedy.actions]
     for ingress in fleet.of(MULTI_CLUSTER_INGRESS) if immediate else ():
-        located = locate(fleet, ingress)
+        try:
+            located = locate(fleet, ingress)
+        except UnreadError:
+            continue  # nothing is decided about it either
         blocked = [name for name in located.everywhere if any(remedy.selects(name) for remedy in immediate)]
         yield from unserved(ingress, located, blocked)
 
@@ -69,15 +73,15 @@ def backends(ingress: Object) -> list[str]:
 
 
 def locate(view: View, ingress: Object) -> Located:
-    """Return where an ingress' Services run, without unplaced ones."""
+    """Return where an ingress' Services run, without unplaced ones. UnreadError if a binding has an error."""
     reported = {
         str(entry.get("name")): tuple(sorted(_names(entry.get("clusters"))))
         for entry in mappings_at(ingress.body, *LOCATIONS)
     }
     bound = {}
     for service in backends(ingress):
-        binding = view.objects.get(RESOURCE_BINDING.id(f"{service}-service".lower(), ingress.id.namespace))
-        if binding is not None and binding.id not in view.broken:
+        binding = view.lookup(RESOURCE_BINDING.id(f"{service}-service".lower(), ingress.id.namespace))
+        if binding is not None:
             bound[service] = tuple(sorted(_bound_clusters(binding)))
     return Located({**reported, **bound}, bool(bound))
 
@@ -143,7 +147,9 @@ def _before(shared: Shared, ingress: Object) -> set[str]:
 def _held(
     shared: Shared, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
 ) -> Held | None:
-    """Why a new block is held: a backend would have too few clusters."""
+    """Why a new block is held: a backend would have too few clusters, or how many it needs is unknown."""
+    if (unread := allowed.unread()) is not None:
+        return Held(ingress.id, f"traffic block {cluster}", unread.text, unread.because)
     for kind in CLUSTERS:
         fewest, rule = allowed.min_backends(shared, kind.id(cluster))
         for service, clusters in sorted(located.clusters.items()):
