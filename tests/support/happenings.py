@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - documents
 
 import json
+import os
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ import yaml
 
 from muster.data.times import format_time
 from muster.data.tree import Tree
+from tests.support.breakages import WAYS, edit_of
 from tests.support.calls import condition, functions, macro
 
 if TYPE_CHECKING:
@@ -145,6 +147,33 @@ def an_ignored_folder(living: "Living") -> str:
         {".musterignore": None if pattern is None else f"{pattern}\n", "docs/notes.md": f"{chance.random()}\n"},
         f"ignored: {pattern}",
     )
+
+
+def a_breakage(living: "Living") -> str:
+    """The file of one object breaks, some things happen, and it is repaired; or nobody repairs it for long."""
+    chance, root = living.chance, living.repo.path
+    files = [
+        file
+        for file in sorted(root.rglob("*.yaml"))
+        if not file.relative_to(root).parts[0].startswith(("derived", "."))
+    ]
+    for file in chance.sample(files, min(len(files), 5)):
+        path, text = str(file.relative_to(root)), file.read_text(errors="replace")
+        way = chance.choice(sorted(WAYS))
+        try:
+            edit = None if "\n---\n" in text or way == "ignored" else edit_of(way, path, text)
+        except (AssertionError, StopIteration, yaml.YAMLError, TypeError, KeyError, AttributeError):
+            continue  # it is broken already, or no object
+        if edit is None or any(entry.mode != b"100644" for entry in edit.values()):
+            continue
+        broken: dict[str, Content] = {os.fsdecode(other): entry.content for other, entry in edit.items()}
+        repair: dict[str, Content] = {**dict.fromkeys(broken), path: text}
+        living.ahead += [
+            chance.choice((living.heartbeats, living.a_label, living.a_status)) for _ in range(chance.randint(0, 3))
+        ]
+        living.ahead.append(partial(living.puts, repair, f"{path} is repaired"))
+        return living.puts(broken, f"{path}: {way}")
+    return living.nothing()
 
 
 def a_name_of_another(living: "Living") -> str:
@@ -476,5 +505,5 @@ MORE: tuple[Callable[["Living"], str], ...] = (
     an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
     a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
     a_freeze, a_freeze, a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
-    a_set_of_works, a_set_of_works, a_set_of_works, a_work_report,
+    a_set_of_works, a_set_of_works, a_set_of_works, a_work_report, a_breakage, a_breakage, a_breakage,
 )  # fmt: skip

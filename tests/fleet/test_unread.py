@@ -1,0 +1,63 @@
+"""What cannot be read changes nothing: every kind, in every way that its file can break, in a fleet where it matters.
+
+While something is broken the run says so, decides nothing that a run without the edit would not, still counts silence
+and sees recoveries; after the repair the derived files are as if nothing had happened. Here each kind meets some ways,
+and each way some kinds; `tests/soak/test_unread.py` has all of them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from muster.data.kinds import ALL
+from muster.run.incremental import answer
+from muster.run.state import open_state
+from tests.support import subjects
+from tests.support.breakages import WAYS
+from tests.support.episodes import Course, Line, begun, problems
+
+#: Each kind meets one way in so many.
+_SHARE = 12
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Line:
+    return begun(tmp_path_factory.mktemp("matrix") / "fleet")
+
+
+@pytest.fixture(scope="module")
+def control(line: Line) -> Course:
+    return Course.of(line)
+
+
+def test_every_kind_is_in_it() -> None:
+    assert {Path(path).stem.partition("-")[0] for path in subjects.SUBJECTS} == {
+        kind.schema.partition("-")[0] for kind in ALL
+    }
+
+
+@pytest.mark.given_many
+@pytest.mark.parametrize("path", subjects.SUBJECTS)
+def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -> None:
+    first = list(subjects.SUBJECTS).index(path)
+    for number, way in enumerate(WAYS):
+        if (first + number) % _SHARE == 0:
+            assert list(problems(control, line, path, way)) == [], (path, way)
+
+
+@pytest.mark.given_many
+@pytest.mark.parametrize(
+    ("path", "way"),
+    [
+        ("subjects/managedcluster.yaml", "a misspelt section"),
+        ("subjects/resourcebinding.yaml", "broken YAML"),
+        ("subjects/managedclusterset.yaml", "a tab in its path"),
+        ("subjects/addonplacementscore.yaml", "a wrong type"),
+        ("subjects/disruptionbudget.yaml", "an unknown field"),
+    ],
+)
+def test_incremental_runs_decide_the_same(line: Line, control: Course, tmp_path: Path, path: str, way: str) -> None:
+    state = open_state(tmp_path / "state.sqlite")
+    assert state is not None
+    answer(line.question(subjects.SETTLED), state).remember(state)
+    assert list(problems(control, line, path, way, state)) == []
