@@ -99,6 +99,7 @@ THROUGH = {
         "features/reconcile/test_vanished.py": "vanished/find vanished/search",
         "fleet/test_agents.py": "agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
+        "fleet/test_unread.py": "declaration vanished/earlier vanished/undeclared",
         "fleet/test_hostile.py": "files messages reading",
         "fleet/test_merge.py": "objects",
         "fleet/test_neighbourhoods.py": "view",
@@ -129,6 +130,7 @@ THROUGH = {
         "e2e/test_derived_files.py": "render",
         "e2e/test_hearing.py": "heartbeats/agent_refs",
         "features/notify/test_notify.py": "notifications/transitions",
+        "fleet/test_unread.py": "admission/unjudged",
         "rules/admission/test_foreign.py": (
             "admission/defaults admission/inputs admission/matching admission/policies admission/request "
             "admission/resources"
