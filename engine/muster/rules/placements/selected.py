@@ -17,8 +17,8 @@ def selected_clusters(view: View, rules: InForce, placement: ObjectId, names: Co
     """
     asked = frozenset(names)
     compiled = placements_of(rules).get(placement)
-    if not asked or compiled is None or compiled.spec is None:
+    if not asked or placement in view.broken or compiled is None or compiled.spec is None:
         return asked
     candidates = Candidates.of(view, rules.settings)
-    members = eligible(candidates, placement.namespace, compiled.spec.cluster_sets, (), asked)
+    members = eligible(candidates, placement.namespace, compiled.spec.cluster_sets, ())
     return matching(candidates, members.available & asked, compiled.predicates)
