@@ -1,6 +1,7 @@
 """Signed reports, the whole way: a bare repository, an agent with its certificate, a hub, a person, and somebody who
 can push to the agent's branch and has no key. In real time: what arrives is judged by the clock on the wall."""
 
+import base64
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,11 +17,14 @@ from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
+from muster.agents.identity.authority import Approved, load_authority
+from muster.agents.identity.request import new_request
 from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.store import AgentSeal, Store
 from muster.data.times import format_time
+from muster.git.signatures.signature import sealed
 from tests.agents.heartbeat.test_heartbeat import hub
-from tests.support.authority import new_authority
+from tests.support.authority import agent_certificate, new_authority
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo, clone
 
@@ -343,3 +347,60 @@ def test_a_request_that_is_under_way_ends_with_the_one_that_vouched_for_it(world
         world.reconcile()
         world.sign()
         assert all("certificate: " not in world.hub.show(path, "main") for path in world.requests())
+
+
+@pytest.mark.parametrize(
+    ("own", "named"),
+    [(False, False), (True, False), (False, True), (True, True)],
+    ids=["signs itself", "of their own authority", "signs itself, authority named", "of an authority of the same name"],
+)
+def test_a_certificate_in_a_persons_file_makes_nobody_an_agent(world: World, own: bool, named: bool) -> None:
+    world.join()
+    world.reconcile()
+    assert world.verified() == ("True", "SignatureVerified")
+    before = world.conditions()
+    person = clone(world.hub, world.path / "another")
+    stranger = new_request("edge")
+    now = datetime.now(UTC).replace(microsecond=0)
+    certificate = agent_certificate(stranger.user, stranger.key, now)
+    if own:
+        authority = load_authority(*new_authority(world.path / "own"), timedelta(hours=1), now)
+        certificate = authority.sign(Approved(stranger.pem, stranger.user, [], ["client auth"]), now)
+    body = {
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": "edge-evil", "labels": {"open-cluster-management.io/cluster-name": "edge"}},
+        "spec": {
+            "request": base64.b64encode(stranger.pem).decode(), "signerName": SIGNER, "usages": ["client auth"],
+        },
+        "status": {
+            "certificate": base64.b64encode(certificate).decode(),
+            "conditions": [{"type": "Approved", "status": "True", "reason": "Fine", "message": "fine"}],
+        },
+    }  # fmt: skip
+    files = {"requests/evil.yaml": yaml.safe_dump(body, sort_keys=False)}
+    if named:
+        spec = {"agents": {"signing": "required"}, "signing": {"authority": Path(world.ca[0]).read_text()}}
+        files["fleet.yaml"] = yaml.safe_dump(
+            {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": spec}
+        )
+    person.commit(files)
+    person.git("push", "--quiet", "origin", "main")
+    line = files["requests/evil.yaml"].partition("  certificate:")[0].count("\n") + 1
+    said = world.reconcile()
+    if not (own and named):  # a name that fits is not seen to be another's before it is used
+        assert f"requests/evil.yaml:{line}:" in said
+        assert "MUS516" in said
+        assert "signing.authority" in said
+    code, out, _ = world.muster("export", "allowed-signers", "--repo", str(world.hub.path))
+    assert (code, stranger.user in out) == (0, False)
+
+    lease = yaml.safe_load(world.hub.show("lease.yaml", REF))
+    lease["spec"]["renewTime"] = format_time(now + timedelta(days=1))
+    commit = world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(datetime.now(UTC)))
+    raw = sealed(world.hub.git_bytes("cat-file", "commit", commit), stranger.key)
+    signed = world.hub.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw).strip()
+    world.hub.git("update-ref", REF, signed)
+    assert "MUS513" in world.reconcile()
+    after = world.conditions()
+    assert world.verified() == ("False", "UnknownKey")
+    assert {**after, "AgentIdentityVerified": None} == {**before, "AgentIdentityVerified": None}

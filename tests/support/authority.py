@@ -52,3 +52,16 @@ def _written(folder: Path, name: str, made: x509.Certificate, key: ec.EllipticCu
     )
     private.chmod(0o600)
     return certificate, private
+
+
+def agent_certificate(user: str, key: bytes, now: datetime) -> bytes:
+    """A certificate in an agent's name that its own key signed, valid for an hour; `key` and certificate are PEM."""
+    private = serialization.load_pem_private_key(key, None)
+    assert isinstance(private, ec.EllipticCurvePrivateKey)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user)])
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(private.public_key())
+        .serial_number(3).not_valid_before(now - timedelta(minutes=1)).not_valid_after(now + timedelta(hours=1))
+        .sign(private, hashes.SHA256())
+    )  # fmt: skip
+    return made.public_bytes(serialization.Encoding.PEM)

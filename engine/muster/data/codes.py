@@ -449,6 +449,12 @@ class Code(StrEnum):
         "stranger's; the certificate expired, was revoked or replaced; or an older commit was restored. It counts "
         "as not received: derived state stays until the lease runs out, and the condition AgentIdentityVerified has "
         "the reason. If the agent has no certificate yet, its request for one counts.")
+    CERTIFICATE_NOT_VOUCHED = ("MUS516", _W, "certificate that no authority vouches for",
+        "The Fleet requires signed reports (`spec.agents.signing: required`), and a file of people's has the "
+        "certificate of a request (`status.certificate`). Whoever has its key would speak for the cluster, so it counts "
+        "only if `spec.signing.authority` names its issuer: without an authority anybody can be one. This certificate "
+        "does not count, and reports that are signed with its key count as not received (MUS513). Certificates of "
+        "`muster sign` need no file.")
     DERIVED_TOO_LARGE = ("MUS520", _E, "derived part too large",
         "The derived part of the object, such as a copy of an adapter's report, would be larger or more deeply "
         "nested than a file may be, so the next run could not read it. The object keeps its last derived state, and "

@@ -84,6 +84,11 @@ class Settings:
         return "required" in (self.get("agents", "certificates"), self.get("agents", "signing"))
 
     @property
+    def signing_required(self) -> bool:
+        """Does a report count only if its agent signed it?"""
+        return self.get("agents", "signing") == "required"
+
+    @property
     def reconciled(self) -> bool:
         """Do HyperFleet's conditions have today's names instead of the seed's?"""
         return bool(self.get("hyperfleet", "vocabulary") == "reconciled")
