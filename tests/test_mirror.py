@@ -139,6 +139,7 @@ THROUGH = {
         "rules/placements/test_stage.py": (
             "placements/choice placements/filters placements/policy placements/scheduling placements/shards"
         ),
+        "rules/projections/test_files.py": "policies/trees",
         "rules/policies/test_lazy.py": "policies/in_force policies/scopes",
         "rules/policies/test_variables.py": "policies/environments policies/types",
         "rules/pools/test_failures.py": "pools/timeouts",

@@ -84,6 +84,10 @@ class BudgetExceeded(EvaluationError):  # noqa: N818 - the name says what happen
     """The evaluation was stopped because it would cost too much. `&&`, `||` and macros never absorb this error."""
 
 
+class TooLargeError(EvaluationError):
+    """The expression has a value, and it would be too large when it is written out."""
+
+
 def issue_at(text: str, offset: int, message: str, hint: str = "", *, is_warning: bool = False) -> Issue:
     """Return the issue at a character offset of `text`, with its line and column."""
     offset = min(max(offset, 0), len(text))

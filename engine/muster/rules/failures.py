@@ -47,6 +47,7 @@ _CUT_OFF: Final = (
     Code.CEL_CUT_OFF,
     "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
 )
+_TOO_LARGE: Final = "write less; a part that a list or map holds twice is written twice"
 #: The codes of findings about failed expressions.
 OF_FAILURES: Final = frozenset((Code.EXPRESSION_FAILED, Code.CEL_CUT_OFF, Code.FAULT_IN_BUILT_IN_POLICY))
 
@@ -61,7 +62,8 @@ class Failures:
         """Record that an expression of `policy` failed for `target`."""
         error = failure.error
         cut_off = isinstance(error, cel.BudgetExceeded)
-        found = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=failure.hint)
+        hint = failure.hint or (_TOO_LARGE if isinstance(error, cel.TooLargeError) else "")
+        found = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=hint)
         self.seen.append(found)
 
 

@@ -62,9 +62,10 @@ def test_values_that_only_cel_has() -> None:
     (
         ("text", "x.yaml", "the object is a string"), ([], "x.yaml", "the object is a list"),
         ({}, "x.conf", "ends in none"), ({}, "x.YAML", "ends in none"), ({1: 2}, "x.json", "the key 1"),
+        ({0: 2, "a": 1}, "x.json", "the key 0"),
         ({"a": b"x"}, "x.json", "type bytes"), ({"a": float("nan")}, "x.json", "nan"),
         ({"a": cel.TypeValue("int")}, "x.json", "type type"), ({"a": "\ud800"}, "x.json", "surrogate"),
-        ({"a": "\ud800"}, "x.yaml", "as YAML"), ({"a": "x" * (1 << 20)}, "x.json", "more than 1048576"),
+        ({"a": "\ud800"}, "x.yaml", "as YAML"), ({"a": "x" * (1 << 20)}, "x.json", "more than 1,048,576"),
     ),
 )  # fmt: skip
 def test_an_object_that_is_not_written(value: Any, path: str, why: str) -> None:

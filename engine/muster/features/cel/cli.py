@@ -83,11 +83,11 @@ def _documents(file: Path) -> list[Tree]:
 
 
 def _document(found: "EvaluatedExpression") -> Tree:
-    from muster.features.cel.evaluate import plain
+    from muster.rules.policies.trees import spoken_tree
 
     result = found.result
     return {
-        "value": plain(result.value),
+        "value": spoken_tree(result.value),
         "type": found.type,
         "error": result.error.message if result.error else None,
         "horizon": None if result.horizon is None else format_time(result.horizon),

@@ -7,7 +7,6 @@ AdapterReports are `reports`. Without a file the expression is checked without t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 from muster import cel
@@ -24,6 +23,7 @@ from muster.fleet.settings import DEFAULTS
 from muster.fleet.view import View
 from muster.rules.policies.adapters import Adapters
 from muster.rules.policies.environments import Bounds, policy_environment
+from muster.rules.policies.trees import spoken_tree
 from muster.rules.policies.variables import StageInputs
 
 _BECAUSE = Because("file", OF_ITSELF, "stands in for a run's decision")
@@ -80,23 +80,10 @@ def evaluate(expression: str, documents: list[Tree], now: datetime) -> Evaluated
     return EvaluatedExpression(type_, result, program.warnings)
 
 
-def plain(value: Any) -> Tree:
-    """Return a value of CEL as JSON data: times, durations and values of libraries are texts."""
-    if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else shown(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [plain(one) for one in value]
-    if isinstance(value, cel.UInt):
-        return int(value)
-    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value)):
-        return value
-    return shown(value)
-
-
 def value_text(value: Any) -> str:
     """Return a value of CEL in full, on one line."""
     if isinstance(value, Mapping | list):
-        return flow(plain(value))
+        return flow(spoken_tree(value))
     return repr(value) if isinstance(value, str) else shown(value)
 
 

@@ -1,34 +1,22 @@
 """A Projection's file: what its path may be, and its content as YAML, JSON or text.
 
-Equal values give equal bytes: keys are sorted, those of a Kubernetes object in their usual order. A path stays in the
-Projection's folder and can be written on every machine, and a file is small enough to be read again.
+Equal values give equal bytes. A path stays in the Projection's folder and can be written on every machine, and a file
+is small enough to be read again.
 """
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from math import isfinite
 from typing import Any, Final
 
-from muster import cel
+from muster.cel.runtime.describe import type_name
 from muster.data.locations import is_portable
-from muster.data.times import format_duration, format_time
 from muster.data.tree import Tree
 from muster.data.yaml import limits
+from muster.rules.policies.trees import UnfitError, tree_of
 
 _YAML: Final = (".yaml", ".yml")
 _JSON: Final = ".json"
 _MOST_CHARACTERS: Final = 400
-_TOP: Final = ("apiVersion", "kind", "metadata")
-_NAME: Final = ("name", "namespace")
-
-
-class UnfitError(Exception):
-    """A path or a content that is not written: the reason, and what to do."""
-
-    def __init__(self, reason: str, hint: str) -> None:
-        super().__init__(reason)
-        self.hint = hint
 
 
 def check_path(path: str) -> str:
@@ -50,7 +38,7 @@ def object_text(value: Any, path: str) -> str:
     """Return the text of a file with one map. Raises UnfitError if the value is no map."""
     tree = tree_of(value)
     if not isinstance(tree, dict):
-        raise UnfitError(f"the object is a {_called(value)}, not a map", "give a map, or use `objects` or `text`")
+        raise UnfitError(f"the object is a {type_name(value)}, not a map", "give a map, or use `objects` or `text`")
     return _text(tree, [tree], path)
 
 
@@ -59,7 +47,7 @@ def objects_text(value: Any, path: str) -> str:
     tree = tree_of(value)
     wrong = next((one for one in value if not isinstance(one, Mapping)), None)
     if wrong is not None:
-        raise UnfitError(f"one of the objects is a {_called(wrong)}, not a map", "give a list of maps, or use `text`")
+        raise UnfitError(f"one of the objects is a {type_name(wrong)}, not a map", "give a list of maps, or use `text`")
     return _text(tree, tree, path)
 
 
@@ -92,34 +80,3 @@ def _checked(text: str) -> str:
     if size > limits.FILE:
         raise UnfitError(f"it has {size} bytes, more than {limits.FILE}", "write several files, or less")
     return text
-
-
-def tree_of(value: Any, depth: int = 0) -> Tree:
-    """Return a value of CEL as a tree of what YAML and JSON can say. Raises UnfitError if they cannot."""
-    if depth > limits.DEPTH:
-        raise UnfitError(f"it is nested deeper than {limits.DEPTH} levels", "make it flatter")
-    if isinstance(value, Mapping):
-        if wrong := next((key for key in value if not isinstance(key, str)), None):
-            raise UnfitError(f"it has the key {wrong!r}, which is no text", "make it one: string(key)")
-        first = _TOP if "apiVersion" in value and "kind" in value else _NAME if "name" in value else ()
-        keys = (*(key for key in first if key in value), *sorted(value.keys() - frozenset(first)))
-        return {key: tree_of(value[key], depth + 1) for key in keys}
-    if isinstance(value, list):
-        return [tree_of(one, depth + 1) for one in value]
-    if isinstance(value, datetime):
-        return format_time(value)
-    if isinstance(value, timedelta):
-        return format_duration(value)
-    if isinstance(value, float) and not isfinite(value):
-        raise UnfitError(f"it has the number {value}, which JSON does not know", "make it a text: string(number)")
-    if isinstance(value, cel.UInt):
-        return int(value)
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise UnfitError(f"it has a value of type {_called(value)}, which a file cannot hold", "make it a text")
-
-
-def _called(value: Any) -> str:
-    from muster.cel.runtime.describe import type_name
-
-    return type_name(value)

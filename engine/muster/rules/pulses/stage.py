@@ -20,11 +20,12 @@ from functools import partial
 from uuid import UUID, uuid5
 
 from muster import cel
+from muster.cel.runtime.size import size_of
 from muster.data.decision import Failed, Published, Pulse, PulseKey, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import LAST, earliest, format_time, later, parse_time
-from muster.data.tree import Tree
+from muster.data.tree import At, Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -33,6 +34,7 @@ from muster.rules.creation import CREATED, last_pulse
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
+from muster.rules.policies.trees import UnfitError, tree_of
 from muster.rules.policies.variables import generation_of, pulsed
 from muster.rules.pulses.policy import PulsePayload, PulsePolicy, PulseRule
 from muster.rules.stages import Context, Local
@@ -77,7 +79,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
         if base is None:
             base = bases[obj.id] = scopes.base(obj)
         try:
-            yield from _of_object(scopes, context, policy, obj, base, now)
+            yield from _of_object(scopes, context, policy, obj, base, now, failures)
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
@@ -87,9 +89,11 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
 
 
 def _of_object(
-    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime
-) -> Iterator[Pulse | Wake]:
-    """One object's pulse, or when there may be one. Raises PolicyFailure."""
+    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime,
+    failures: Failures,
+) -> Iterator[Pulse | Wake]:  # fmt: skip
+    """One object's pulse, or when there may be one. `failures` gets the parts of the event that are left out. Raises
+    PolicyFailure."""
     last = last_pulse(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
@@ -105,7 +109,9 @@ def _of_object(
         return
     since = scopes.view.now(obj.id, *CREATED)
     scope["reason"] = rule.reason
-    event = pulse_event(policy, obj.id, scope, last, now, since)
+    event, left_out = pulse_event(policy, obj.id, scope, last, now, since)
+    for failure in left_out:
+        failures.add(policy, failure, obj.id)
     sent = Published(generation, now, waiting + 1)
     horizon = _after(scopes, policy, base, obj.id, sent)
     yield Pulse(obj.id, event, rule.because, horizon, policy.id.name, rule.reason, sent)
@@ -145,15 +151,18 @@ STAGE = Local("pulses", stage)
 
 TYPE = "com.redhat.hyperfleet.{kind}.reconcile"
 SOURCE = "muster"
+#: Values and characters of an event's data. Common brokers and queues take no message beyond 256 KiB.
+MOST_DATA = 1 << 18
+_AT_DATA: At = ("spec", "event", "data")
 _NAMESPACE = UUID("6f0e6a2c-6a39-4f0b-9c55-3f2b8a2d9c10")
 
 
 def pulse_event(
     policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime,
     created: Tree = None,
-) -> Tree:  # fmt: skip
-    """Return a pulse's event as JSON. `scope` has `reason` and `generation`; `created`: when the object was created, as
-    text, if known."""
+) -> tuple[Tree, list[PolicyFailure]]:  # fmt: skip
+    """Return a pulse's event as JSON, and the parts of its data that it cannot hold: they are left out. `scope` has
+    `reason` and `generation`; `created`: when the object was created, as text, if known."""
     from cloudevents.core.formats.json import JSONFormat  # loaded for the first pulse: most runs have none
     from cloudevents.core.v1.event import CloudEvent
 
@@ -168,9 +177,10 @@ def pulse_event(
     }
     if policy.event.topic:
         attributes["topic"] = policy.event.topic
-    event = CloudEvent(attributes, _data(policy.event.data, id_, scope))
-    document: Tree = json.loads(JSONFormat().write(event))
-    return document
+    payload = policy.event.data
+    data, left_out = (_default_data(id_, scope), []) if payload is None else _computed(payload, scope)
+    document: Tree = json.loads(JSONFormat().write(CloudEvent(attributes, data or {})))
+    return document, left_out
 
 
 def event_id(
@@ -187,40 +197,57 @@ def event_id(
     return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, heard))))
 
 
-def _data(payload: PulsePayload | None, id_: ObjectId, scope: Mapping[str, object]) -> Tree:
-    if payload is not None:
-        return _computed(payload, scope) or {}
-    own = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
-    return {name: value for name, value in own.items() if value} | {
-        "generation": scope["generation"],
-        "reason": scope["reason"],
-    }
+def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> tuple[Tree, list[PolicyFailure]]:
+    """The payload's values, and the parts that are left out because they are too large, or no event can hold them.
+
+    Failed and null values are left out without a word, and so are empty mappings. If all parts together are too large,
+    the largest are left out.
+    """
+    budget = scope.budget if isinstance(scope, PolicyScope) else None
+    failures, sized = list[PolicyFailure](), list[tuple[int, At, object]]()
+    for at, program in _parts(payload, _AT_DATA):
+        result = program.run(scope, budget=budget)
+        if isinstance(result.error, cel.BudgetExceeded | cel.TooLargeError):
+            failures.append(PolicyFailure(str(at[-1]), at, result.error))
+        elif result.error is None and result.value is not None:
+            sized.append((size_of(result.value), at, result.value))
+    left = MOST_DATA
+    trees: dict[At, Tree] = {}
+    for size, at, value in sorted(sized, key=lambda part: part[0]):
+        try:
+            trees[at] = tree_of(value, left)
+        except UnfitError as error:
+            reason = (
+                f"all of the event's data is limited to {MOST_DATA:,} values and characters" if size > left else error
+            )
+            failures.append(PolicyFailure(str(at[-1]), at, cel.EvaluationError(str(reason)), error.hint))
+        else:
+            left -= size
+    return _nested(payload, _AT_DATA, trees), failures
 
 
-def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> Tree:
-    """The payload's values. Failed and null values are left out, and so are empty mappings."""
+def _parts(payload: PulsePayload, at: At) -> Iterator[tuple[At, cel.Program]]:
+    for name, part in payload.fields.items():
+        if isinstance(part, PulsePayload):
+            yield from _parts(part, (*at, name))
+        else:
+            yield (*at, name), part
+
+
+def _nested(payload: PulsePayload, at: At, trees: Mapping[At, Tree]) -> Tree:
+    """The values in the payload's form; None if there are none."""
     values: Tree = {}
     for name, part in payload.fields.items():
-        value = _computed(part, scope) if isinstance(part, PulsePayload) else _value(part, scope)
+        place = (*at, name)
+        value = _nested(part, place, trees) if isinstance(part, PulsePayload) else trees.get(place)
         if value is not None:
             values[name] = value
     return values or None
 
 
-def _value(program: cel.Program, scope: Mapping[str, object]) -> Tree:
-    budget = scope.budget if isinstance(scope, PolicyScope) else None
-    result = program.run(scope, budget=budget)
-    return None if result.error is not None else _plain(result.value)
-
-
-def _plain(value: object) -> Tree:
-    """A CEL value as JSON; None if that is not possible."""
-    if isinstance(value, datetime):
-        return format_time(value)
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, bool | int | float | str):
-        return value
-    return None
+def _default_data(id_: ObjectId, scope: Mapping[str, object]) -> Tree:
+    own = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+    return {name: value for name, value in own.items() if value} | {
+        "generation": scope["generation"],
+        "reason": scope["reason"],
+    }
