@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from muster.cel.errors import EvaluationError as EvaluationError
     from muster.cel.errors import Issue as Issue
     from muster.cel.errors import SyntaxIssue as SyntaxIssue
-    from muster.cel.errors import TooLargeError as TooLargeError
+    from muster.cel.errors import ValueTooLargeError as ValueTooLargeError
     from muster.cel.program import EvaluationResult as EvaluationResult
     from muster.cel.program import Program as Program
     from muster.cel.runtime.budget import EXPRESSION_LIMIT as EXPRESSION_LIMIT
@@ -43,7 +43,7 @@ _MODULES = {
     "env": ("Env", "Function"),
     "errors": (
         "BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue",
-        "TooLargeError",
+        "ValueTooLargeError",
     ),
     "program": ("Program", "EvaluationResult"),
     "runtime.budget": ("CostBudget", "EXPRESSION_LIMIT"),

@@ -84,7 +84,7 @@ class BudgetExceeded(EvaluationError):  # noqa: N818 - the name says what happen
     """The evaluation was stopped because it would cost too much. `&&`, `||` and macros never absorb this error."""
 
 
-class TooLargeError(EvaluationError):
+class ValueTooLargeError(EvaluationError):
     """The expression has a value, and it would be too large when it is written out."""
 
 

@@ -451,9 +451,9 @@ class Code(StrEnum):
         "the reason. If the agent has no certificate yet, its request for one counts.")
     CERTIFICATE_NOT_VOUCHED = ("MUS516", _W, "certificate that no authority vouches for",
         "The Fleet requires signed reports (`spec.agents.signing: required`), and a file of people's has the "
-        "certificate of a request (`status.certificate`). Whoever has its key would speak for the cluster, so it counts "
-        "only if `spec.signing.authority` names its issuer: without an authority anybody can be one. This certificate "
-        "does not count, and reports that are signed with its key count as not received (MUS513). Certificates of "
+        "certificate of a request (`status.certificate`). Its key would speak for the cluster, so it counts only if "
+        "`spec.signing.authority` names its issuer: without an authority anybody can be one. This certificate does "
+        "not count, and reports that are signed with its key count as not received (MUS513). Certificates of "
         "`muster sign` need no file.")
     DERIVED_TOO_LARGE = ("MUS520", _E, "derived part too large",
         "The derived part of the object, such as a copy of an adapter's report, would be larger or more deeply "

@@ -86,7 +86,7 @@ class Settings:
     @property
     def signing_required(self) -> bool:
         """Does a report count only if its agent signed it?"""
-        return self.get("agents", "signing") == "required"
+        return bool(self.get("agents", "signing") == "required")
 
     @property
     def reconciled(self) -> bool:

@@ -62,7 +62,7 @@ class Failures:
         """Record that an expression of `policy` failed for `target`."""
         error = failure.error
         cut_off = isinstance(error, cel.BudgetExceeded)
-        hint = failure.hint or (_TOO_LARGE if isinstance(error, cel.TooLargeError) else "")
+        hint = failure.hint or (_TOO_LARGE if isinstance(error, cel.ValueTooLargeError) else "")
         found = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=hint)
         self.seen.append(found)
 

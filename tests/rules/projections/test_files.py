@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from muster import cel
-from muster.rules.projections.files import UnfitError, check_path, object_text, objects_text, plain_text
+from muster.rules.policies.trees import UnfitError
+from muster.rules.projections.files import check_path, object_text, objects_text, plain_text
 
 HEADER = "# Written by muster. Edits are overwritten by the next reconcile.\n"
 

@@ -8,7 +8,7 @@ before anybody copies it: each part once, however often it is held.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.cel.errors import TooLargeError
+from muster.cel.errors import ValueTooLargeError
 from muster.cel.runtime.selection import OptionalValue
 
 #: The largest value that an expression may build, in values and characters together. A file has half of that.
@@ -18,14 +18,14 @@ _MAX_DEPTH: Final = 200
 
 
 def require_size(value: Any) -> None:
-    """Raise TooLargeError if a value is larger than MOST_PARTS when it is written out, or nested too deep."""
+    """Raise ValueTooLargeError if a value is larger than MOST_PARTS when it is written out, or nested too deep."""
     if size_of(value) > MOST_PARTS:
-        raise TooLargeError(f"the value has more than {MOST_PARTS:,} values and characters when it is written out")
+        raise ValueTooLargeError(f"the value has more than {MOST_PARTS:,} values and characters when it is written out")
 
 
 def size_of(value: Any) -> int:
-    """The values and characters of a value when it is written out. Raises TooLargeError if it is nested too deep. Takes
-    time in proportion to the parts in memory."""
+    """The values and characters of a value when it is written out. Raises ValueTooLargeError if it is nested too deep.
+    Takes time in proportion to the parts in memory."""
     return _measure(value, {}, 0)
 
 
@@ -42,7 +42,7 @@ def _measure(value: Any, known: dict[int, tuple[Any, int]], depth: int) -> int:
     if (measured := known.get(id(value))) is not None:
         return measured[1]
     if depth > _MAX_DEPTH:
-        raise TooLargeError("a value is nested too deep to be written out")
+        raise ValueTooLargeError("a value is nested too deep to be written out")
     if isinstance(value, Mapping):
         size = 1 + sum(_measure(key, known, depth + 1) + _measure(one, known, depth + 1) for key, one in value.items())
     else:

@@ -33,7 +33,8 @@ from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
-from muster.rules.projections.files import UnfitError, check_path, object_text, objects_text, plain_text
+from muster.rules.policies.trees import UnfitError
+from muster.rules.projections.files import check_path, object_text, objects_text, plain_text
 from muster.rules.projections.policy import Projection
 from muster.rules.projections.sources import ProjectionItem, ProjectionSight, UnreadInput
 from muster.rules.rollouts.policy import Rollout

@@ -207,7 +207,7 @@ def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> tuple[Tree,
     failures, sized = list[PolicyFailure](), list[tuple[int, At, object]]()
     for at, program in _parts(payload, _AT_DATA):
         result = program.run(scope, budget=budget)
-        if isinstance(result.error, cel.BudgetExceeded | cel.TooLargeError):
+        if isinstance(result.error, cel.BudgetExceeded | cel.ValueTooLargeError):
             failures.append(PolicyFailure(str(at[-1]), at, result.error))
         elif result.error is None and result.value is not None:
             sized.append((size_of(result.value), at, result.value))
