@@ -59,6 +59,13 @@ class BothKinds(Works):
         """How each cluster is doing with the newest version."""
         return self.said_of.setdefault(f"v{self.version}", {})
 
+    def without_budget(self) -> None:
+        """Let all clusters be disrupted at once."""
+        self.write("budget.yaml", {
+            "apiVersion": "muster.dev/v1alpha1", "kind": "DisruptionBudget", "metadata": {"name": "default"},
+            "spec": {"maxDisrupted": "100%"},
+        })  # fmt: skip
+
     def label(self, cluster: str, *, accepted: bool = True, **labels: str) -> None:
         """Write a cluster with labels."""
         self.write(f"clusters/{cluster}/cluster.yaml", {

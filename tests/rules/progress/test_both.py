@@ -102,10 +102,7 @@ def test_a_version_that_kills_clusters_stops_at_the_first(
 def test_an_observer_that_goes_blind_moves_nothing(tmp_path: Path, dropping: bool) -> None:
     fleet = BothKinds(tmp_path, "abcde")
     if dropping:  # the default budget would hold the taints of a whole fleet
-        fleet.write("budget.yaml", {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "DisruptionBudget", "metadata": {"name": "default"},
-            "spec": {"maxDisrupted": "100%"},
-        })  # fmt: skip
+        fleet.without_budget()
     _complete(fleet)
     fleet.on_failure = "Rollback"
     fleet.rolls_out(2, maxConcurrency=2, minSuccessTime="10m", progressDeadline="30m")
@@ -157,6 +154,7 @@ def test_random_lives(tmp_path: Path, seed: int) -> None:
     grouped = {"groupStrategy": {"decisionGroups": groups}} if random.random() < 0.6 else {}
     tolerations = [{"key": "cluster.open-cluster-management.io/unreachable", "operator": "Exists"}]
     fleet.placement("web", decisionStrategy=grouped, **({"tolerations": tolerations} if random.random() < 0.5 else {}))
+    fleet.without_budget()  # a set does not ask it
     _complete(fleet)
     strategy = {
         "type": random.choice(["Progressive", "Progressive", "ProgressivePerGroup", "All"]),

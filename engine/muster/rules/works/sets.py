@@ -175,6 +175,8 @@ class _Pass:
             stale = {cluster: work.status for cluster, work in before.items() if cluster not in existing}
             step = next_of(statuses, stale=stale.values())
             turn = frozenset() if self.paused else step.to_apply
+            if step.breach:  # nothing starts, though upstream completes the group
+                turn &= existing.keys()
             turn -= self._frozen(name, turn - existing.keys())
             applied = turn - existing.keys()
             if applied:  # as the next pass will see it: the instant at which time changes it depends on that
