@@ -8,7 +8,7 @@ from muster.data.tree import Tree
 from muster.run.state import RunState
 from tests.run.test_incremental import compared, state_in
 from tests.support.git import Content
-from tests.support.happenings import later
+from tests.support.happenings import all_speak, later
 from tests.support.living import Living
 
 WORK = "work.open-cluster-management.io"
@@ -26,6 +26,16 @@ SET: Tree = {
         "placementRefs": [{"name": "eu"}],
         "manifestWorkTemplate": {
             "workload": {"manifests": [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}]}
+        },
+    },
+}  # fmt: skip
+#: It waits for clusters that fall silent.
+PATIENT: Tree = {
+    **ROLLOUT,
+    "spec": {
+        "placementRef": {"name": "eu"}, "revision": "v1", "gate": [{"name": "never", "expression": "false"}],
+        "strategy": {
+            "type": "Progressive", "progressive": {"maxConcurrency": 1, "progressDeadline": "7m", "maxFailures": 1},
         },
     },
 }  # fmt: skip
@@ -70,3 +80,27 @@ def test_progress_is_a_step_and_anything_else_is_not(tmp_path: Path) -> None:
     reach(living, state)
     later(living, 1)
     assert reach(living, state)[0] == "wide"
+
+
+def test_a_silent_cluster_keeps_its_place_in_steps_too(tmp_path: Path) -> None:
+    living, state = Living.small(tmp_path / "fleet", 4, 12), state_in(tmp_path)
+    all_speak(living, living.names)
+    living.puts({"apps/rollout.yaml": yaml.safe_dump(PATIENT)}, "a rollout that nobody passes")
+    reach(living, state)
+    (first,) = with_revision(living)
+    began = living.now
+    for _ in range(9):
+        later(living, 55)
+        all_speak(living, [name for name in living.names if name != first])
+        compared(living, state, ())
+        waiting = (living.now - began).total_seconds() < 7 * 60
+        assert (with_revision(living) == [first]) is waiting, living.now - began
+    decided = "".join(path.read_text() for path in (living.repo.path / "derived").glob("placementdecisions/**/*.yaml"))
+    assert f"clusterName: {first}\n" not in decided, "its Placement dropped it"
+    assert first in with_revision(living)
+
+
+def with_revision(living: Living) -> list[str]:
+    """The clusters that have a revision."""
+    files = sorted((living.repo.path / "derived/managedclusters").rglob("*.yaml"))
+    return [file.stem for file in files if "apps/web:" in file.read_text()]

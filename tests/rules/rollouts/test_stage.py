@@ -130,6 +130,13 @@ def test_silence_is_neither_success_nor_failure_until_the_deadline(world: Rollou
     assert world.said == "Stopped: stage rest: b (silent) failed at v1"
     world.placement("web")
     assert world.at(400) == "a:v1=Succeeded b:v1=TimeOut", "its failure counts although the Placement drops it"
+    assert world.last is not None
+    view = world.last.after.fleet
+    rollout = next(iter(view.compiled.of(Rollout)))
+    assert clusters_of_rollout(view, rollout) == ["a", "b", "c"]
+    assert why_revision(view, rollout, "b").endswith(
+        "; it is silent, after its last sign of life at 2025-12-31T00:00:00Z"
+    )
 
 
 def test_clusters_that_leave_and_join(world: RolloutWorld) -> None:

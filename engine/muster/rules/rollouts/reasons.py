@@ -1,7 +1,7 @@
 """Why a cluster of a Rollout has the revision that it has, and what it waits for, as one sentence."""
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.kinds import MANAGED_CLUSTER, of_kinds
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.fleet.view import View
@@ -10,11 +10,15 @@ from muster.rules.progress.step import TIME_OUT
 from muster.rules.rollouts.policy import ClusterRollout, Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.status import ROLLED_OUT
+from muster.rules.stages import ROLLOUTS
 
 
 def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:
-    """The clusters of its Placement, by name."""
-    return sorted(clusters_of(decided_shards(view).get(rollout.placement, ())))
+    """The clusters of its Placement, and those that keep their places without it, by name."""
+    path = (*ROLLOUTS, rollout.key)
+    decided = ((id_, view.decisions(id_).get(path)) for id_ in of_kinds(view.decided, MANAGED_CLUSTER))
+    having = {id_.name for id_, entry in decided if entry is not None and entry.value is not None}
+    return sorted(having | clusters_of(decided_shards(view).get(rollout.placement, ())))
 
 
 def why_revision(view: View, rollout: Rollout, name: str) -> str:
@@ -25,6 +29,8 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
     has = f"has {entry.revision} ({_state(entry)})" if entry else "has no revision yet"
     if entry is not None and entry.revision == revision:
         waits = f"; it has not passed the gate {entry.gate}" if entry.gate else ""
+        if entry.silent_after is not None:
+            waits = f"; it is silent, after its last sign of life at {format_time(entry.silent_after)}"
         return f"{has}, in stage {entry.stage}{waits}"
     own = _stage_of(view, rollout, cluster)
     if not own:
