@@ -143,6 +143,12 @@ _OF_REPORTS: Mapping[str, tuple[str, ...]] = {
     ),
     "adapterreport": ("AdapterReport/m1/validation: condition Accepted ",),
 }
+#: These are sound without the section, and nothing reads it.
+_SOUND = frozenset(
+    (kind, way)
+    for kind in ("placementdecision", "managedclusteraddon")
+    for way in ("an empty section", "a lost section")
+)
 #: As upstream, such a Placement keeps its choice and says why.
 _MISCONFIGURED = ("Placement/shop/web: condition PlacementMisconfigured ", "Placement/shop/web: generation ")
 
@@ -162,7 +168,8 @@ def problems(control: Course, line: Line, path: str, way: str, state: RunState |
             yield f"{name}: {sorted(more)}"
         new = moment.errors - undisturbed.findings
         # A report that is not there any more was not sent, and that is said once.
-        if not (name == "healed" and kind in _OF_REPORTS) and not any(found.file and found.hint for found in new):
+        expected = (kind, way) not in _SOUND and not (name == "healed" and kind in _OF_REPORTS)
+        if expected and not any(found.file and found.hint for found in new):
             yield f"{name}: no finding with a place and a hint among {sorted(map(str, new))}"
     if not any(change.startswith(SILENCE) for change in course.edited.changes):
         yield "silence does not count"
