@@ -43,13 +43,14 @@ def _values(environ: Mapping[str, str]) -> list[str]:
 
 
 #: Commands for CI in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,
-#: `##teamcity[...]`), or at the beginning of a text (`::...::` of GitHub, also after spaces).
+#: `##teamcity[...]`), or at the beginning of a text, also after spaces (`::...::` of GitHub, sections of GitLab).
 _ANYWHERE: Final = Regex(rf"##([{WORD}]*\[)")
+_SECTIONS: Final = ("section_start:", "section_end:")
 
 
 def inert(line: str) -> str:
     """Escape commands for CI systems in a line."""
-    if "::" in line and _is_command(line.lstrip()):
+    if ("::" in line or "section_" in line) and _is_command(line.lstrip()):
         line = line.replace(":", "\\x3a", 1)
     return _ANYWHERE.replace(line, lambda match: f"#\\x23{match[1]}") if "##" in line else line
 
@@ -60,7 +61,9 @@ def inert_quoted(text: str) -> str:
 
 
 def _is_command(line: str) -> bool:
-    """Does a line begin with `::NAME ...::`?"""
+    """Does a line begin with `::NAME ...::`, or with a section's marker?"""
+    if line.startswith(_SECTIONS):
+        return True
     letter = line[2:3]
     return line.startswith("::") and letter.isascii() and letter.isalpha() and line.startswith("::", line.find(":", 3))
 

@@ -8,7 +8,7 @@ from muster.data.yaml import limits
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.nodes import Path
-from muster.data.yaml.positions import Mark, locate, locate_all
+from muster.data.yaml.positions import Mark, locate, locate_all, render
 from tests.data.yaml.strategies import mappings
 
 TEXT = """\
@@ -115,3 +115,16 @@ def test_every_path_of_a_tree_is_found(tree: dict[str, Tree]) -> None:
         assert (mark.style is None) == isinstance(value, dict | list)
         if mark.style == "" and value is not None:
             assert lines[mark.value_line - 1][mark.value_column - 1 : mark.end_column - 1] == emit(value).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "shown", "under"),
+    [
+        ("a ##[error]x: !", 15, "a #\\x23[error]x: !", "!"), ("::error::y", 10, "\\x3a:error::y", "y"),
+        ("a: !##vso[x]", 4, "a: !#\\x23vso[x]", "!"), ("  section_start:1:x", 17, "  section_start\\x3a1:x", "1"),
+    ],
+)  # fmt: skip
+def test_commands_are_escaped_and_the_caret_stays(text: str, column: int, shown: str, under: str) -> None:
+    line, caret = render(text, column).split("\n")
+    assert line == shown
+    assert line[caret.index("^")] == under

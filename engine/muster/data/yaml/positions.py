@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from muster.data.printable import inert
 from muster.data.yaml import jsontext
 from muster.data.yaml.nodes import Composed, Path, Spot, compose
 from muster.dataclass import dataclass
@@ -34,8 +35,20 @@ def render(text: str, column: int) -> str:
     after = [_cell(character) for character in text[at : start + _WIDTH]]
     left = "…" if start else ""
     right = "…" if start + _WIDTH < len(text) else ""
-    indent = len(left) + sum(_width(cell) for cell in before)
-    return f"{left}{''.join(before + after)}{right}\n{' ' * indent}^"
+    shown, head = "".join(before + after), "".join(before)
+    line = inert(shown)
+    indent = len(left) + sum(_width(cell) for cell in before) + _escaped(shown, line, len(head))
+    return f"{left}{line}{right}\n{' ' * indent}^"
+
+
+def _escaped(text: str, line: str, end: int) -> int:
+    """How many characters `inert` added in the first `end` characters of a text: an escape for some of them."""
+    if text == line:
+        return 0
+    at = 0
+    for character in text[:end]:
+        at += 1 if line[at] == character else len("\\x23")
+    return at - end
 
 
 def _cell(character: str) -> str:
