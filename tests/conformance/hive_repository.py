@@ -4,14 +4,13 @@ provisioner reports as inputs, what Hive's controllers wrote before as the deriv
 
 from collections.abc import Callable, Mapping
 
-import yaml
-
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME
 from muster.data.locations import derived_path
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.derived import derived_text
 from muster.rules.pools.manifest import version_of
+from tests.conformance.reading import as_yaml
 
 VERSION = "hive.openshift.io/cluster-pool-spec-hash"
 
@@ -113,4 +112,4 @@ def object_id(obj: Tree) -> ObjectId:
 
 
 def _text(tree: Tree) -> str:
-    return str(yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False))
+    return as_yaml(tree)

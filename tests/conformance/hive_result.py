@@ -14,7 +14,7 @@ from muster.rules.pools.rules import rules_of
 from muster.rules.pools.survey import survey
 from muster.run.run import Run
 from tests.conformance.hive_repository import object_id
-from tests.conformance.reading import agrees, unknown_keys
+from tests.conformance.reading import unknown_keys
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,5 @@ def condition_mismatches(wanted: Tree, body: Tree, known: tuple[str, ...]) -> It
         fields, found = wanted.get(type_), have.get(type_)
         if fields is None:
             yield f"condition {type_}", None, found
-        elif fields.keys() == {"any_of"}:  # each of them fields of the condition, or null for none
-            shown = [option and {name: (found or {}).get(name) for name in option} for option in fields["any_of"]]
-            fits = any(
-                agrees(option, have if option else found) for option, have in zip(fields["any_of"], shown, strict=True)
-            )
-            yield f"condition {type_}", fields, fields if fits else found
         else:
             yield f"condition {type_}", fields, {name: (found or {}).get(name) for name in fields}

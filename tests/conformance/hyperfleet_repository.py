@@ -19,6 +19,7 @@ from muster.fleet.objects import SPEC_DIGEST
 from muster.rules.generations import desired_digest
 from muster.run.run import Run
 from tests.conformance.evaluating import evaluated
+from tests.conformance.reading import as_yaml
 
 Json = Any
 API = "muster.dev/v1alpha1"
@@ -52,6 +53,28 @@ def translated(expression: str, values: Mapping[str, str] | None = None) -> str:
     for pattern, word in _WORDS:
         expression = re.sub(pattern, word, expression)
     return expression
+
+
+def mapped(rule: Json) -> Json:
+    """The expressions of a rule that maps a condition. There, an adapter of which anything is Unknown is left out of
+    `statuses`, `true` is a status, too, a reason of more than 256 characters takes the condition away, and a message
+    ends after 2048."""
+    known = "statuses.filter(known, known.conditions.all(said, said.status != 'Unknown'))"
+
+    def ours(expression: str) -> str:
+        return translated(re.sub(r"\bstatuses\b", known, expression))
+
+    said = {name: f"string({ours(part['expression'])})" for name, part in rule["output"].items()}
+    when = ours(rule["when"]["expression"])
+    body = {"when": f"({when}) && size({said['reason']}) <= 256" if "reason" in said else when}
+    if status := said.get("status"):
+        spelt = f"{{'true': 'True', 'false': 'False'}}[?{status}.lowerAscii()].orValue({status})"
+        body["statusExpression"] = spelt
+    if reason := said.get("reason"):
+        body["reasonExpression"] = reason
+    if message := said.get("message"):
+        body["messageExpression"] = f"size({message}) > 2048 ? {message}.substring(0, 2048) : {message}"
+    return body
 
 
 class CaseFleet:
@@ -199,7 +222,7 @@ class CaseFleet:
         """What follows from the same files where the fleet speaks upstream's present names; nothing is kept."""
         fleet = yaml.load(self.files["fleet.yaml"], Loader=yaml.CSafeLoader)
         fleet["spec"]["hyperfleet"] = {"vocabulary": "reconciled"}
-        files = {**self.files, "fleet.yaml": yaml.dump(fleet, Dumper=yaml.CSafeDumper)}
+        files = {**self.files, "fleet.yaml": as_yaml(fleet)}
         return evaluated(files, self.now, self._memory(announced=False))
 
     def _memory(self, announced: bool) -> Mapping[PulseKey, Published]:
@@ -221,7 +244,7 @@ class CaseFleet:
 
     def write(self, path: str, body: Json) -> None:
         """Write an input file."""
-        self.files[path] = yaml.dump({"apiVersion": API, **body}, Dumper=yaml.CSafeDumper, sort_keys=False)
+        self.files[path] = as_yaml({"apiVersion": API, **body})
 
     def derive(self, id_: ObjectId, body: Json) -> None:
         """Write a derived file of an earlier run."""

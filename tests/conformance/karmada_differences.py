@@ -238,12 +238,8 @@ def _renamed(at: str, wanted: Json, current: Json) -> Json:
 def _sees(case: Case) -> bool:
     if case["area"] != "health.monitor":
         return False
-    steps = case["given"].get("observations") or ()
     leases = [body for body in case["given"]["objects"] if body["kind"] == "Lease"]
-    first = parse_time(steps[0]["at"]) if steps else None
-    late = any(parse_time(lease["spec"]["renewTime"]) != first for lease in leases)
-    renewed = any("renewLease" in step for step in steps)
-    return bool(leases) and (late or renewed or any(step.get("controllerRestart") for step in steps))
+    return bool(leases) and bool(case["given"].get("observations")) and "timeline" in case["expect"]
 
 
 @dataclass(slots=True)
@@ -301,7 +297,9 @@ def _monitored(case: Case, *, by_renewal: bool) -> Json:
             memory.clear()
         stands = {name: reported(name, now) if by_renewal else pass_(name, now) for name in clusters}
         if not by_renewal:
-            ready = stands  # the monitor writes what it decides, and only the agent writes over it
+            ready = stands  # the monitor writes what it decides and remembers it, and only the agent writes over it
+            for name, known in memory.items():
+                known.ready = stands[name]
         fields = ("type", "status", "reason")
         told = {
             name: [{k: stands[name][k] for k in fields if k in stands[name]}] if stands[name] else []
@@ -362,8 +360,8 @@ DIFFERENCES = (
         _forgets, lambda case: _damped(case, _InMemory(case)), lambda case: _damped(case, _InFile(case)),
     ),
     Difference(
-        "the age of a lease is counted from its renewTime, not from when a monitor saw it, and what an agent "
-        "reported counts again once its lease is renewed",
+        "the age of a lease is counted from its renewTime, not from when a monitor saw it; what an agent reported "
+        "counts again once its lease is renewed, and not before; and an Unknown gets the reason that holds now",
         _sees, lambda case: _monitored(case, by_renewal=False), lambda case: _monitored(case, by_renewal=True),
     ),
     Difference(

@@ -42,7 +42,9 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         "{0}",
     ),
     (r"Required value", "MUS204", ""),
-    (r'Unsupported value: (".*?")(?:: supported values: .*)?', "MUS203", "{0}"),
+    (r'Unsupported value: "(.*?)"(?:: supported values: .*)?', "MUS203", "'{0}'"),
+    (r"(?:Invalid value: .*: )?(\S+) in body must be of type \w+.*", "MUS202", "{0}"),
+    (r"(?:Invalid value: .*: )?(\S+) in body should have at least 1 items?", "MUS206", "{0}"),
 )
 _FIELDS = frozenset({"field", "type", "message"})
 

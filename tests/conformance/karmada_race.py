@@ -17,6 +17,7 @@ from muster.data.tree import mappings_at
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.repository import open_repository
 from tests.conformance.karmada_world import World, found
+from tests.conformance.reading import as_yaml
 from tests.support.git import new_repository
 
 Json = Any
@@ -39,7 +40,7 @@ def race(world: World, case: Mapping[str, Json]) -> Iterator[tuple[Json, Json]]:
             if asked == 1:
                 body = yaml.safe_load(repo.show(path))
                 body["spec"]["taints"] = [*body["spec"].get("taints", ()), write["appendTaint"]]
-                repo.commit({path: yaml.safe_dump(body)})
+                repo.commit({path: as_yaml(body)})
             return now
 
         done = reconcile(open_repository(repo.path, repo.environ), clock, branch="main", attempts=range(4))

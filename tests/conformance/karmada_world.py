@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
 import muster
 from muster.data.times import parse_time
 from muster.data.tree import dig
 from tests.conformance.evaluating import evaluated
-from tests.conformance.reading import unknown_inputs, unknown_keys
+from tests.conformance.reading import as_yaml, unknown_inputs, unknown_keys
 
 Json = Any
 Key = tuple[str, str, str]
@@ -109,7 +107,7 @@ class World:
 
 
 def _yaml(bodies: Iterable[Json]) -> str:
-    return str(yaml.dump_all(list(bodies), Dumper=yaml.CSafeDumper, sort_keys=False))
+    return as_yaml(*bodies)
 
 
 def settle_prior(world: World, body: Json, *, builtin_taints: bool) -> Json:
@@ -159,7 +157,7 @@ _EVENTS = ("monitor", "controllerRestart", "detectorRestart")
 _PARAMS = (
     "clusterSuccessThreshold", "clusterFailureThreshold", "successThreshold", "failureThreshold", "staleThreshold",
     "clusterMonitorPeriod", "clusterMonitorGracePeriod", "clusterStartupGracePeriod", "allowNoExecuteTaintPolicy",
-    "taintsToAdd", "taintsToRemove",
+    "taintsToAdd", "taintsToRemove", "detectPeriod",
 )  # fmt: skip
 _REMEMBERED = ("readyCondition", "status", "condition", "thresholdStartTime")
 

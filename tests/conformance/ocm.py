@@ -42,7 +42,7 @@ def _has_no_default_set(case: Json) -> bool:
 #: What a case may give.
 _GIVEN = (
     "now", "objects", "trigger", "key", "features", "csr_decoded", "permissions", "auto_approve_users", "request",
-    "old_object", "probe", "first_failure_at",
+    "old_object", "probe", "first_failure_at", "reconciler",
 )  # fmt: skip
 _PROBE = ("livez", "healthz", "body", "first_failure_at")
 
@@ -62,8 +62,14 @@ def _unknown_inputs(case: Json) -> Iterator[tuple[str, str]]:
     yield from unknown_keys(case["given"].get("probe") or {}, _PROBE, "given.probe")
 
 
+def _has_no_cluster(case: Json) -> bool:
+    there = (body["kind"] == "ManagedCluster" for body in case["given"]["objects"])
+    return case["area"] == "agent-status" and not any(there)
+
+
 #: Which cases are not run: a test of the case, and the reason.
 SKIPPED: tuple[tuple[Callable[[Json], bool], str], ...] = (
+    (_has_no_cluster, "what an agent makes of a cluster that the hub does not know is written nowhere"),
     (_needs_namespace, "a fleet repository has no Namespaces"),
     (_has_no_default_set, "the sets default and global cannot be switched off"),
 )

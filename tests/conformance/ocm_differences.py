@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import Any
 
 from muster.data.times import parse_time
+from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.leases import LEASE_NAME
 from tests.conformance.ocm_repository import AVAILABLE
-from tests.conformance.reading import options
 
 Json = Any
 Contradictions = Iterator[tuple[Json, Json]]
@@ -60,6 +60,36 @@ def _not_reported(case: Json, expect: Json) -> None:
         )
 
 
+def _was_unknown(case: Json) -> list[Json]:
+    """What stood of clusters that were Unknown for another reason before their lease ran out, and is expected yet."""
+    if case["area"] != "lease":
+        return []
+    stood = {
+        body["metadata"]["name"]: condition
+        for body in case["given"]["objects"] if body["kind"] == "ManagedCluster"
+        for condition in body.get("status", {}).get("conditions") or ()
+        if (condition["type"], condition["status"]) == (AVAILABLE, "Unknown") and condition["reason"] != _STOPPED
+    }  # fmt: skip
+    return [
+        condition for condition in case["expect"].get("conditions", ())
+        if condition["type"] == AVAILABLE and condition["name"] in stood
+        and condition.get("reason", "") in ("", stood[condition["name"]]["reason"])
+    ]  # fmt: skip
+
+
+def _has_older_reason(case: Json) -> bool:
+    return bool(_was_unknown(case))
+
+
+def _says_why(case: Json, expect: Json) -> None:
+    for condition in _was_unknown({**case, "expect": expect}):
+        told = {"reason": _STOPPED, "message": "Registration agent stopped updating its lease."}
+        condition |= {key: told[key] for key in condition.keys() & told.keys()}
+
+
+_STOPPED = "ManagedClusterLeaseUpdateStopped"
+
+
 def _has_run_out(case: Json) -> bool:
     """A lease ran out before now. Upstream asks again after another grace period, five times the lease's duration."""
     if case["area"] != "lease":
@@ -82,13 +112,13 @@ def _no_timer(_case: Json, expect: Json) -> None:
 
 
 def _leaves_time(case: Json) -> bool:
-    taints = (t for entry in case["expect"].get("taints", []) for option in options(entry["taints"]) for t in option)
+    taints = (taint for entry in case["expect"].get("taints", []) for taint in entry["taints"])
     return case["area"] == "taint" and any("timeAdded" in taint and taint["timeAdded"] is None for taint in taints)
 
 
 def _stamped(case: Json, expect: Json) -> None:
     for entry in expect["taints"]:
-        for taint in (taint for option in options(entry["taints"]) for taint in option):
+        for taint in entry["taints"]:
             if taint.get("timeAdded", "") is None:
                 taint["timeAdded"] = case["given"]["now"]
 
@@ -163,6 +193,34 @@ def _accepts_itself(case: Json) -> bool:
 def _says_so_at_once(_case: Json, expect: Json) -> None:
     absent = [type_ for type_ in expect.get("absent_conditions", ()) if type_ != "HubAcceptedManagedCluster"]
     expect["absent_conditions"] = absent
+
+
+def _stamped_of_people(case: Json) -> dict[str, str]:
+    """The time of automatic acceptance that is expected of clusters that a person accepted."""
+    if case["area"] != "acceptance":
+        return {}
+    accepted = {
+        body["metadata"]["name"] for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster" and body.get("spec", {}).get("hubAcceptsClient") is True
+        and ACCEPTED_ON not in body["metadata"].get("annotations", {})
+    }  # fmt: skip
+    told = case["expect"].get("annotations", {})
+    return {name: told[name][ACCEPTED_ON] for name in accepted & told.keys() if ACCEPTED_ON in told[name]}
+
+
+def _is_stamped_anyway(case: Json) -> bool:
+    return bool(_stamped_of_people(case))
+
+
+def _stamps_now(case: Json) -> Contradictions:
+    for name, since in _stamped_of_people(case).items():
+        if since != case["given"]["now"]:
+            yield {name: since}, case["given"]["now"]
+
+
+def _not_stamped(case: Json, expect: Json) -> None:
+    for name in _stamped_of_people(case):
+        del expect["annotations"][name][ACCEPTED_ON]
 
 
 _SET = "cluster.open-cluster-management.io/clusterset"
@@ -287,27 +345,28 @@ _WITHOUT = (
 
 def _keeps_decisions(case: Json, expect: Json) -> None:
     """Upstream empties, or even deletes, the decisions of a misconfigured Placement."""
-    for entry in expect.get("decisions", []):
-        if not (shards := _shards(case, entry)):
+    for body in (body for body in case["given"]["objects"] if body["kind"] == "Placement"):
+        placement = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+        if not (shards := _shards(case, {"placement": placement})):
             continue
-        namespace, _, name = entry["placement"].partition("/")
-        placement = next(
-            b for b in case["given"]["objects"]
-            if (b["kind"], b["metadata"]["name"], b["metadata"].get("namespace")) == ("Placement", name, namespace)
-        )  # fmt: skip
         clusters = sorted(name for shard in shards for name in shard["clusters"])
-        entry.clear()
-        entry |= {"placement": f"{namespace}/{name}", "clusters": clusters, "placementDecisions": shards}
-        entry["numberOfSelectedClusters"] = len(clusters)
-        _satisfied_by(expect, placement["spec"].get("numberOfClusters"), len(clusters))
+        for entry in (entry for entry in expect.get("decisions", []) if entry["placement"] == placement):
+            entry.clear()
+            entry |= {"placement": placement, "clusters": clusters, "placementDecisions": shards}
+            entry["numberOfSelectedClusters"] = len(clusters)
+        _satisfied_by(body, expect, len(clusters))
         expect["deletes"] = []
 
 
-def _satisfied_by(expect: Json, wanted: int | None, selected: int) -> None:
-    """Whether it is satisfied is told of what is kept."""
-    condition = _expects({"expect": expect}, "PlacementSatisfied")
-    if condition is not None and selected and (wanted is None or wanted <= selected):
-        condition |= _SATISFIED
+def _satisfied_by(placement: Json, expect: Json, selected: int) -> None:
+    """Whether it is satisfied is told of what is kept; where it was before, since then."""
+    condition, wanted = _expects({"expect": expect}, "PlacementSatisfied"), placement["spec"].get("numberOfClusters")
+    if condition is None or not selected or not (wanted is None or wanted <= selected):
+        return
+    condition |= _SATISFIED
+    before = (c for c in placement.get("status", {}).get("conditions") or () if c["type"] == "PlacementSatisfied")
+    if "lastTransitionTime" in condition and (stood := next(before, None)) and stood["status"] == "True":
+        condition["lastTransitionTime"] = stood["lastTransitionTime"]
 
 
 def _chooses_unaccepted(case: Json) -> bool:
@@ -315,7 +374,7 @@ def _chooses_unaccepted(case: Json) -> bool:
 
 
 def _chosen(case: Json) -> set[str]:
-    return {name for entry in case["expect"].get("decisions", []) for name in entry["clusters"]}
+    return {name for entry in case["expect"].get("decisions", []) for name in entry.get("clusters") or ()}
 
 
 def _unaccepted(case: Json) -> set[str]:
@@ -328,7 +387,7 @@ def _unaccepted(case: Json) -> set[str]:
 def _accepted_only(case: Json, expect: Json) -> None:
     outside = _unaccepted(case)
     for entry in expect["decisions"]:
-        clusters = [name for name in entry["clusters"] if name not in outside]
+        clusters = [name for name in entry.get("clusters") or () if name not in outside]
         placement = entry["placement"]
         entry.clear()
         entry |= {"placement": placement, "clusters": clusters, "numberOfSelectedClusters": len(clusters)}
@@ -352,21 +411,23 @@ def _no_error(_case: Json, expect: Json) -> None:
     expect.pop("error_contains", None)
 
 
-#: Deliberate differences; the expectation is changed, not dropped.
+#: Deliberate differences, by the words with which docs/ocm.md tells users of them; the expectation is changed, not
+#: dropped.
 DIFFERENCES: tuple[Difference, ...] = (
-    Difference("availability is computed, so an accepted cluster of which nothing is reported is Unknown",
+    Difference("a fresh lease without a report is Unknown (`ManagedClusterStatusNotReported`)",
                _lacks_report, _not_reported),
-    Difference("an expired lease needs no timer: only a renewal changes anything", _has_run_out, _no_timer),
-    Difference("one run adds the taint and the time at which it appeared", _leaves_time, _stamped),
-    Difference("a taint's time is muster's: one that is written is adopted with an object that moves in, else not used",
-               _mutates_taints, _times_are_ours, _times_are_theirs),
-    Difference("one run accepts a cluster and says so", _accepts_itself, _says_so_at_once),
-    Difference("a denied cluster is out at once, whatever works it still has", _waits_for_works, _denied_at_once),
-    Difference("a name that an API server would refuse before any webhook is refused", _is_no_name, _refused_before),
-    Difference("who may accept clusters and fill sets is for the git host to say, by owners of paths",
+    Difference("a cluster that was already Unknown gets the reason that holds now", _has_older_reason, _says_why),
+    Difference("an expired lease is looked at again when it is renewed", _has_run_out, _no_timer),
+    Difference("one run accepts a cluster, taints it with the time, and says so", _leaves_time, _stamped),
+    Difference("a written `timeAdded` counts when a cluster moves in", _mutates_taints, _times_are_ours,
+               _times_are_theirs),
+    Difference("one run accepts a cluster, taints it with the time, and says so", _accepts_itself, _says_so_at_once),
+    Difference("only what is accepted automatically is marked as that", _is_stamped_anyway, _not_stamped, _stamps_now),
+    Difference("a denied cluster is excluded at once", _waits_for_works, _denied_at_once),
+    Difference("a name that Kubernetes would refuse is refused", _is_no_name, _refused_before),
+    Difference("the git host decides who may accept clusters and fill sets",
                _lacks_permission, _no_error, _is_refused),
-    Difference("a misconfigured Placement keeps its last decisions",
-               _is_misconfigured, _keeps_decisions, _loses_decisions),
-    Difference("only accepted clusters are candidates", _chooses_unaccepted, _accepted_only),
-    Difference("scores that have run out are no error", _only_warns, _no_error),
+    Difference("a misconfigured Placement keeps its decisions", _is_misconfigured, _keeps_decisions, _loses_decisions),
+    Difference("only accepted clusters are candidates of Placements", _chooses_unaccepted, _accepted_only),
+    Difference("expired scores count as 0", _only_warns, _no_error),
 )  # fmt: skip

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-import yaml
-
 import muster
 from muster.agents.heartbeat.availability import FailureThreshold, check_api_server
 from muster.agents.heartbeat.facts import ClusterFacts
@@ -32,6 +30,7 @@ from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
 from muster.rules.placements.scheduling import SCHEDULING_DISABLED
 from muster.rules.placements.shards import PLACEMENT_LABEL
 from tests.conformance.evaluating import evaluated
+from tests.conformance.reading import as_yaml
 
 Json = Any
 
@@ -126,7 +125,7 @@ class CaseFleet:
             self._write(f"derived/{_file(object_id(body))}", part)
 
     def _write(self, name: str, body: Json) -> None:
-        self.files[name] = yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False)
+        self.files[name] = as_yaml(body)
 
 
 def _input(body: Json, *, fresh: bool) -> Json:
@@ -184,7 +183,8 @@ def _failing_since(said: Json) -> float | None:
 def _settings(given: Json, area: str) -> Json:
     """What feature gates and flags of the hub say: the settings of the fleet."""
     spec: Json = {}
-    if given.get("features", {}).get("ManagedClusterAutoApproval") is not True:
+    alone = str(given.get("reconciler") or "").lower().startswith("bootstrap")  # without its gate
+    if not alone and (given.get("features") or {}).get("ManagedClusterAutoApproval") is not True:
         return spec
     if area == "acceptance":
         spec["registration"] = {"autoAccept": True}

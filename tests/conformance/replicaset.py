@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-import yaml
-
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, PLACEMENT, of_kinds
 from muster.data.times import format_time, parse_time
@@ -22,6 +20,7 @@ from muster.rules.placements.scheduling import SCHEDULING_DISABLED
 from muster.run.run import Run
 from tests.conformance import replicaset_upstream as upstream
 from tests.conformance.evaluating import evaluated
+from tests.conformance.reading import Unplaced, as_yaml, unknown_keys
 
 Json = Any
 Problems = Iterator[tuple[Json, Json]]
@@ -37,7 +36,8 @@ def problems(case: Json) -> Problems:
     given = _with_placements(case["given"])
     for body in given["objects"]:
         if not isinstance(body, dict) or body.get("kind") not in _KNOWN:
-            yield f"objects of the kinds {sorted(_KNOWN)}", body.get("kind") if isinstance(body, dict) else body
+            kind = body.get("kind") if isinstance(body, dict) else body
+            yield f"objects of the kinds {sorted(_KNOWN)}", Unplaced(f"nothing here understands an object {kind}")
             return
     actual = _answer(given, evaluated(_files(given), parse_time(given["now"])))
     theirs, ours = upstream.theirs(case["given"]), upstream.ours(given)
@@ -46,7 +46,7 @@ def problems(case: Json) -> Problems:
             continue
         check = _CHECKS.get(key)
         if check is None:
-            yield {key: wanted}, "unknown to the adapter"
+            yield from unknown_keys({key: wanted}, _CHECKS)
         elif not check(wanted, actual) and not (check(wanted, theirs) and actual[_PART[key]] == ours[_PART[key]]):
             part = _PART[key]
             yield {key: wanted}, {part: actual[part], "by muster's differences": ours[part]}
@@ -137,7 +137,7 @@ def _files(given: Json) -> dict[str, str]:
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {"name": "managed-cluster-lease", "namespace": name}, "spec": {"renewTime": given["now"]},
         }  # fmt: skip
-    return {path: yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False) for path, body in bodies.items()}
+    return {path: as_yaml(body) for path, body in bodies.items()}
 
 
 def _identity(body: Json) -> Json:

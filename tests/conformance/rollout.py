@@ -208,7 +208,8 @@ def _deadline(case: Json) -> Problems:
 def _keys(case: Json) -> Problems:
     found = mandatory_keys(case["given"]["mandatoryDecisionGroups"])
     keys = [{"groupName": key.name, "groupIndex": key.index} for key in found]
-    expect = {**case["expect"], "keys": [{"groupName": "", "groupIndex": 0} | key for key in case["expect"]["keys"]]}
+    wanted = [{"groupName": "", "groupIndex": 0} | key for key in case["expect"].get("keys", keys)]
+    expect = {**case["expect"], "keys": wanted}
     yield from _compare(expect, {"keys": keys})
 
 

@@ -1,5 +1,6 @@
 """The cases of Hive's controllers that the project ships all pass, by both rulebooks where they differ."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,27 @@ def test_alternatives_are_understood_wherever_they_stand() -> None:
     assert judged({**right, "message": {"any_of": ["another", right["message"]]}}) == "passed"
     assert judged({"any_of": [wrong, None]}) == "failed"
     assert judged({**right, "message": {"any_of": ["another", "a third"]}}) == "failed"
+
+
+def test_a_whole_claim_may_be_one_of_several() -> None:
+    case = next(case for case in hive.load(CASES) if case["expect"].get("claim_conditions"))
+    name, right = next(iter(case["expect"]["claim_conditions"].items()))
+    wrong = {type_: {**fields, "reason": "Strange"} for type_, fields in right.items()}
+    for options, status in (([wrong, right], "passed"), ([None, right], "passed"), ([wrong, None], "failed")):
+        claims = {**case["expect"]["claim_conditions"], name: {"any_of": options}}
+        assert hive.judge({**case, "expect": {**case["expect"], "claim_conditions": claims}}).status == status
+
+
+def test_a_claimed_cluster_that_is_being_deleted_is_claimed() -> None:
+    """Hive registers it so, and muster counts it by its claim."""
+    case = deepcopy(next(c for c in hive.load(CASES) if (c["expect"].get("buckets") or {}).get("claimed")))
+    claimed = case["expect"]["buckets"]["claimed"]
+    claim, name = next(iter(claimed.items()))
+    cluster = next(body for body in case["given"]["objects"] if body["metadata"]["name"] == name)
+    cluster["metadata"]["deletionTimestamp"] = case["given"]["now"]
+    for told, wrong in ((claimed, False), ({**claimed, claim: "another"}, True)):
+        expect = {"pool_status": case["expect"]["pool_status"], "buckets": {"claimed": told}}
+        assert ("bucket claimed" in hive.judge({**case, "expect": expect}).expected) is wrong
 
 
 def test_looked_at_again_at_once_is_a_pass_that_changed_something() -> None:

@@ -1,5 +1,6 @@
 """HyperFleet's cases pass, those that seed 004 states or implies above all."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,40 @@ def test_a_message_of_upstreams_says_the_same_of_the_same_adapters(message: str,
     names = " ".join(sorted(case["given"]["required_adapters"]))
     condition = {"type": "Ready", "status": "False", "upstream_message": message.format(names)}
     assert hyperfleet.judge({**case, "expect": {"conditions": [condition]}}).status == status
+
+
+def _taken_back(status: str) -> Any:
+    """A case in which a report comes in that an extra condition makes this status of."""
+    case = deepcopy(_mapped("ControlPlaneReady"))
+    case["given"]["condition_rules"][0]["output"]["status"]["expression"] = status
+    report = case["given"]["stored_reports"].pop(0)
+    del report["created_time"]
+    case["given"]["incoming_reports"] = [{**report, "observed_time": report.pop("last_report_time")}]
+    return case
+
+
+@pytest.mark.parametrize("status", ['"Maybe"', '["a"][int(resource.generation)]'])
+def test_an_extra_condition_that_fails_takes_back_no_report(status: str) -> None:
+    case = _taken_back(status)
+    expect = {"accepted": False, "disposition": "error", "error_contains": "condition mapping failed"}
+    assert hyperfleet.judge({**case, "expect": expect}).status == "passed"
+    assert hyperfleet.judge({**case, "expect": {**expect, "accepted": True}}).status == "failed"
+    assert hyperfleet.judge({**_taken_back('"true"'), "expect": expect}).status == "failed"
+    assert hyperfleet.judge({**case, "expect": {"absent_conditions": ["ControlPlaneReady"]}}).status == "passed"
+
+
+def test_an_adapter_of_which_anything_is_unknown_gives_no_extra_condition() -> None:
+    case = _taken_back('"true"')
+    present = {"conditions": [{"type": "ControlPlaneReady", "status": "True"}]}
+    assert hyperfleet.judge({**case, "expect": present}).status == "passed"
+    case["given"]["incoming_reports"][0]["conditions"].append({"type": "Odd", "status": "Unknown"})
+    assert hyperfleet.judge({**case, "expect": {"absent_conditions": ["ControlPlaneReady"]}}).status == "passed"
+    assert hyperfleet.judge({**case, "expect": present}).status == "failed"
+
+
+def test_what_the_sentinel_says_goes_with_a_pulse() -> None:
+    for case in (c for c in hyperfleet.cases(CASES) if "publish" in c["expect"]):
+        said = ("message decision result is false", "message decision matched")
+        for due in (True, False):
+            judged = hyperfleet.judge({**case, "expect": {**case["expect"], "upstream_reason": said[due]}}).status
+            assert judged == ("passed" if due is case["expect"]["publish"] else "failed")

@@ -96,7 +96,33 @@ def test_alternatives_are_understood_wherever_they_stand() -> None:
     [{"params": {"moonPhase": "full"}}, {"state": {"moon": {}}}, {"state": {"conditionCache": {"m": {"moon": 1}}}},
      {"observations": [{"at": NOON, "moon": "full"}]}, {"observations": [{"at": NOON, "event": "eclipse"}]}],
 )  # fmt: skip
-def test_an_input_that_nobody_knows_fails(given: Any) -> None:
+def test_an_input_that_nobody_knows_is_never_passed_over(given: Any) -> None:
     case = _monitored(NOON, ({"at": NOON}, READY))
     assert karmada.judge(case).status == "passed"
-    assert karmada.judge({**case, "given": {**case["given"], **given}}).status == "failed"
+    assert karmada.judge({**case, "given": {**case["given"], **given}}).status != "passed"
+
+
+def test_admission_can_be_told_as_what_is_allowed() -> None:
+    refused = next(c for c in karmada.cases(CASES) if c["area"].endswith(".validation") and c["expect"]["error"])
+    assert karmada.judge({**refused, "expect": {"allowed": False}}).status == "passed"
+    assert karmada.judge({**refused, "expect": {"allowed": True}}).status == "failed"
+
+
+def test_what_is_unknown_for_an_older_reason() -> None:
+    """Karmada keeps the reason, muster says what holds now; and only a renewed lease brings a cluster back."""
+    older = {**UNKNOWN, "reason": "Older"}
+    case = _monitored(NOON, ({"at": NOON}, older), ({"at": "2026-01-01T12:00:41Z"}, older), after=older)
+    case["given"]["objects"][0]["status"]["conditions"] = [older]
+    assert karmada.judge(case).status == "passed"
+    back = {"cluster": "m", "condition": READY}
+    steps = (({"at": "2026-01-01T12:00:41Z"}, UNKNOWN), ({"at": "2026-01-01T12:00:50Z", "setCondition": back}, READY))
+    assert karmada.judge(_monitored(NOON, ({"at": NOON}, READY), *steps)).status == "passed"
+
+
+def test_what_a_case_file_refers_to_twice_is_written_twice() -> None:
+    case = next(c for c in karmada.cases(CASES) if c["id"] == "taintpolicy-validation-01")
+    policy = deepcopy(case["given"]["objects"][0])
+    policy["spec"]["taints"] = [{"key": "twice", "effect": "NoSchedule"}] * 2
+    message = "Duplicate taint with the same key(twice) and effect(NoSchedule) is not allowed"
+    expect = {"error": {"field": "spec.taints[0]", "type": "duplicate", "message": message}}
+    assert karmada.judge({**case, "given": {**case["given"], "objects": [policy]}, "expect": expect}).status == "passed"

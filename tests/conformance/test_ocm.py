@@ -1,11 +1,13 @@
 """Every case of Open Cluster Management that is here passes, and the adapter can tell when one does not."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conformance import ocm
+from tests.conformance.ocm_differences import DIFFERENCES
 from tests.conformance.ocm_repository import AVAILABLE
 
 CASES = {case["id"]: case for case in ocm.cases(Path(__file__).parent / "cases")}
@@ -53,6 +55,59 @@ def test_a_failure_counts_twenty_seconds_after_the_first_one(began: str, status:
     said = {"status": "False", "reason": "ManagedClusterKubeAPIServerUnavailable", "message": message}
     wanted = {**CASES["agent-01-livez-ok"]["expect"]["conditions"][0], **said}
     assert judged("agent-01-livez-ok", given, {"conditions": [wanted]}) == status
+
+
+def test_every_decided_difference_is_told_to_users() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "ocm.md").read_text(encoding="utf-8")
+    table = told.partition("## Differences from a live hub")[2]
+    assert [one.reason for one in DIFFERENCES if f"| {one.reason}" not in table] == []
+
+
+def test_a_placement_that_is_misconfigured_stays_as_its_status_says() -> None:
+    case = deepcopy(CASES["cond-06-misconfigured-empties-decisions"])
+    placement = next(body for body in case["given"]["objects"] if body["kind"] == "Placement")
+    satisfied = {"type": "PlacementSatisfied", "status": "True", "reason": "AllDecisionsScheduled"}
+    satisfied |= {"message": "All cluster decisions scheduled", "lastTransitionTime": "2025-12-31T23:00:00Z"}
+    placement["status"] = {"numberOfSelectedClusters": 1, "conditions": [satisfied]}
+    assert ocm.judge(case).status == "passed"
+    del case["expect"]["decisions"]
+    assert ocm.judge(case).status == "passed"
+
+
+def test_a_cluster_that_was_unknown_before_its_lease_expired() -> None:
+    case = deepcopy(CASES["lease-04-available-lease-expired"])
+    stood = next(c for c in case["given"]["objects"][0]["status"]["conditions"] if c["type"] == AVAILABLE)
+    stood |= {"status": "Unknown", "reason": "Older", "message": "older"}
+    name = case["given"]["objects"][0]["metadata"]["name"]
+    kept = {"kind": "ManagedCluster", "name": name, **stood}
+    expect = {"error": False, "changed": False, "conditions": [kept]}
+    assert ocm.judge({**case, "expect": expect}).status == "passed"
+    wrong = {**expect, "conditions": [{**kept, "reason": "Strange"}]}
+    assert ocm.judge({**case, "expect": wrong}).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("reconciler", "users", "approved"),
+    [("bootstrap", ["test"], True), ("bootstrap", ["another"], False), ("renewal", ["test"], False)],
+)
+def test_one_reconciler_of_a_request_runs_alone(reconciler: str, users: list[str], approved: bool) -> None:
+    case = deepcopy(CASES["csr-05-renewal-approved"])
+    given = case["given"]
+    given["objects"][0]["spec"]["username"] = "test"
+    given |= {"reconciler": reconciler, "auto_approve_users": users, "features": {}}
+    for said in (True, False):
+        expect = {"error": False, "approved": said}
+        assert ocm.judge({**case, "expect": expect}).status == ("passed" if said is approved else "failed")
+
+
+def test_what_client_go_says_of_a_failing_api_server() -> None:
+    wanted = {**CASES["agent-01-livez-ok"]["expect"]["conditions"][0], "status": "False"}
+    wanted |= {"reason": "ManagedClusterKubeAPIServerUnavailable"}
+    given = {"probe": {"livez": 500, "body": "no", "first_failure_at": "2025-12-31T23:59:40Z"}}
+    for body, status in (("no", "passed"), ("yes", "failed")):
+        said = f'an error on the server ("{body}") has prevented the request from succeeding'
+        message = f"The kube-apiserver is not ok, status code: 500, {said}"
+        assert judged("agent-01-livez-ok", given, {"conditions": [{**wanted, "message": message}]}) == status
 
 
 def test_alternatives_are_understood_wherever_they_stand() -> None:
