@@ -160,8 +160,8 @@ THROUGH = {
         "scenarios/test_scenarios.py": (
             "checks/lints checks/validate conditions/add_ons creation generations "
             "registration/removal registration/requests "
-            "registration/stage remedies/grounds remedies/stage "
-            "taints/cluster_stage taints/keys taints/lint taints/policy taints/requested taints/stage "
+            "registration/stage remedies/stage "
+            "taints/cluster_stage taints/keys taints/lint taints/policy taints/stage "
             "traffic/stage"
         ),
         "rules/works/test_stage.py": "works/messages works/sets",

@@ -108,7 +108,8 @@ def _taints(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
     decided = run.fleet.decisions(obj.id)
     declared = {(one.get("key"), one.get("effect")): part.source for part in obj.parts
                 for one in mappings_at(part.body, "spec", "taints")}  # fmt: skip
-    policies = {(one.get("key"), one.get("effect")): one for one in mappings_at(body, *map(str, TAINT_RECORDS))}
+    records = list(mappings_at(body, *map(str, TAINT_RECORDS)))
+    policies = {(one.get("key"), one.get("effect")): one for one in reversed(records)}  # the first decides
     for one in mappings_at(body, "spec", "taints"):
         key, effect = str(one.get("key")), str(one.get("effect"))
         rule = next((

@@ -37,7 +37,6 @@ class Compiler:
     environment: cel.Env
     findings: list[Finding] = field(default_factory=list)
     _reads: set[str] = field(default_factory=set)
-    _of_silence: set[str] = field(default_factory=set)
     _giving: dict[Type, cel.Env] = field(default_factory=dict)
 
     @property
@@ -50,17 +49,10 @@ class Compiler:
         """The condition types that the expressions read from `conditions`."""
         return frozenset(self._reads)
 
-    @property
-    def handles_silence(self) -> bool:
-        """Does any expression handle silence itself?"""
-        return bool(self._of_silence)
-
     def with_variables(self, further: Mapping[str, cel.types.Type]) -> "Compiler":
         """Return a compiler with further variables and the same findings."""
         variables = {**self.environment.variables, **further}
-        return Compiler(
-            self.source, replace(self.environment, variables=variables), self.findings, self._reads, self._of_silence
-        )
+        return Compiler(self.source, replace(self.environment, variables=variables), self.findings, self._reads)
 
     def condition(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must be a bool."""
@@ -107,8 +99,6 @@ class Compiler:
             self.findings.extend(expression_findings(self.source, path, error))
             return _unsound()
         self._reads.update(conditions_read(program.node))
-        if handles_silence_itself(program.node):
-            self._of_silence.add(text)
         self.findings.extend(issue_finding(self.source, path, issue, Code.CEL_SUSPICIOUS) for issue in program.warnings)
         return program
 

@@ -24,10 +24,13 @@ class Scopes(StageInputs):
         """Prepare for the objects of a view at an instant."""
         return cls(view, rules.settings, cel.Clock(now), rules.grace, rules.calendars, rules)
 
-    def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
-        """The base with the policy's own `params` and `variables`, and its cost limit for one object."""
+    def for_policy(
+        self, policy: Policy, base: Mapping[str, object], about: ObjectId, *, witnessed: bool = True
+    ) -> PolicyScope:
+        """The base with the policy's own `params` and `variables`, and its cost limit for one object. `witnessed`: for
+        explanations, if they ask about the object."""
         self.rules.wakes.turn(self.clock, about)
-        share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about)
+        share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about) if witnessed else None
         if note is None:
             scope = PolicyScope(base, policy.variables, share)
         else:

@@ -1,13 +1,15 @@
-"""Grounds: why each Remedy acts on a cluster, recorded so that silence ends no action.
+"""Grounds: why Remedies act on a cluster, recorded so that silence ends no action, and an edit only what it speaks of.
 
-An action stays while a match of its Remedy holds, and while a condition for which it held has no new input
-(`muster.rules.conditions.stale_input`). The record is `status.muster.grounds` and changes at transitions only: per
-Remedy a digest of its matches and clusters, the matched conditions, and whether an expression held. A Remedy with the
-same digest is the same one, whatever its name and actions. With another digest it is another Remedy, which decides
-anew.
+An action stays while a match of a Remedy holds, and while a match that held is still there and its condition has no new
+input (`muster.rules.conditions.stale_input`). The record is `status.muster.grounds`, per Remedy the matches that held.
+A match is the same in whichever Remedy it is that selects the cluster and has the action: the Remedy's name, its other
+matches, its other clusters and the order of its lists do not count.
+
+Earlier versions recorded a digest of the Remedy with the condition types that matched, and whether an expression held.
+Such a record holds for every match of these types, and for every expression, so an upgrade lifts nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 from typing import TypeAlias
@@ -18,8 +20,7 @@ from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput
-from muster.rules.generations import spec_digest
-from muster.rules.remedies.policy import Remedy
+from muster.rules.remedies.policy import ConditionMatch, ExpressionMatch, Remedy
 from muster.rules.stages import ObjectBroadcast
 
 GROUNDS: Path = ("status", "muster", "grounds")
@@ -28,72 +29,143 @@ ORIGINS: Path = ("status", "muster", "remedies")
 #: An action and its Remedy's name.
 Pair: TypeAlias = tuple[str, str]
 
+_CONDITION, _OPERATOR, _STATUS, _EXPRESSION = "conditionType", "operator", "conditionStatus", "expression"
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Why a Remedy acts: the condition types that it matches, and whether an expression holds.
+    """Why a Remedy acts: the matches that hold, or did at their last input; expressions by their digests.
 
-    `matches` None: an earlier version without this record applied it, for an unknown match.
+    `earlier`: the record as an earlier version wrote it, without the matches; empty if there was none at all.
     """
 
-    digest: str
-    matches: frozenset[str] | None = frozenset()
-    expression: bool = False
+    matches: frozenset[ConditionMatch] = frozenset()
+    expressions: frozenset[str] = frozenset()
+    earlier: Tree = None
 
     @property
     def present(self) -> bool:
         """Is there any?"""
-        return self.expression or bool(self.matches)
+        return bool(self.matches or self.expressions)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The condition types that match."""
+        return frozenset(match.type for match in self.matches)
+
+    def covers(self, match: ConditionMatch) -> bool:
+        """Did this match hold?"""
+        if self.earlier is None:
+            return match in self.matches
+        return not self.earlier or match.type in _texts(self.earlier.get("conditions"))
+
+    def covers_expression(self, expression: ExpressionMatch) -> bool:
+        """Did this expression hold?"""
+        if self.earlier is None:
+            return expression.ground in self.expressions
+        return not self.earlier or self.earlier.get("expression") is True
 
     def entry(self, remedy: str) -> Tree:
         """The form stored in the derived part."""
-        entry: Tree = {"remedy": remedy, "digest": self.digest}
-        if self.matches:
-            entry["conditions"] = sorted(self.matches)
-        if self.expression:
-            entry["expression"] = True
-        return entry
+        if self.earlier:
+            return {**self.earlier, "remedy": remedy}
+        matches: list[Tree] = [
+            {_CONDITION: match.type, _OPERATOR: match.operator, _STATUS: match.status}
+            for match in sorted(self.matches, key=lambda match: (match.type, match.operator, match.status))
+        ]
+        matches.extend({_EXPRESSION: digest} for digest in sorted(self.expressions))
+        return {"remedy": remedy, **({"matches": matches} if matches else {})}
 
 
 def grounds_before(body: Tree) -> Mapping[str, Ground]:
     """The grounds in a cluster's derived part, by the Remedy's name, without invalid entries."""
-    found = {}
+    grounds = {}
     for entry in mappings_at(body, *map(str, GROUNDS)):
-        name, digest, types = entry.get("remedy"), entry.get("digest"), entry.get("conditions", [])
-        if isinstance(name, str) and isinstance(digest, str) and isinstance(types, list):
-            matches = frozenset(type_ for type_ in types if isinstance(type_, str))
-            found[name] = Ground(digest, matches, entry.get("expression") is True)
-    return found
+        name = entry.get("remedy")
+        if isinstance(name, str):
+            grounds[name] = Ground(earlier=entry) if isinstance(entry.get("digest"), str) else _read(entry)
+    return grounds
+
+
+def _read(entry: Tree) -> Ground:
+    matches, expressions = set(), set()
+    for match in mappings_at(entry, "matches"):
+        type_, operator, status, digest = map(match.get, (_CONDITION, _OPERATOR, _STATUS, _EXPRESSION))
+        if isinstance(digest, str):
+            expressions.add(digest)
+        elif isinstance(type_, str) and isinstance(status, str):
+            matches.add(ConditionMatch(type_, operator == "Equal", status))
+    return Ground(frozenset(matches), frozenset(expressions))
+
+
+def _texts(value: Tree) -> frozenset[str]:
+    return frozenset(text for text in value if isinstance(text, str)) if isinstance(value, list) else frozenset()
 
 
 def entries(grounds: Mapping[str, Ground], acting: Iterable[str]) -> list[Tree]:
     """The grounds of acting Remedies, in the form stored in the derived part."""
-    return [grounds[name].entry(name) for name in sorted(set(acting)) if name in grounds]
+    return [
+        grounds[name].entry(name) for name in sorted(set(acting)) if name in grounds and grounds[name].earlier != {}
+    ]
 
 
-def digest_of(remedy: Remedy) -> str:
-    """A digest of when a Remedy acts, and on which clusters, independent of the order of its lists."""
-    entries = mappings_at(remedy.source.spec, "decisionMatches")
-    clusters = sorted(remedy.clusters) if remedy.clusters is not None else None
-    return spec_digest({"clusters": clusters, "matches": sorted({spec_digest(entry) for entry in entries})})
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The actions of a cluster in the last run: `pairs`: with their Remedies; `grounds`: by the Remedy's name; `gone`:
+    the names of Remedies that are no longer there."""
+
+    pairs: tuple[Pair, ...]
+    grounds: Mapping[str, Ground]
+    gone: frozenset[str]
+
+    @classmethod
+    def of(cls, view: View, id_: ObjectId, is_gone: Callable[[str], bool]) -> "Standing":
+        """Those of a cluster; `is_gone` tells whether there is no Remedy of a name."""
+        pairs = tuple(pairs_before(view, id_))
+        grounds = grounds_before(view.previous.get(id_)) if pairs else {}
+        return cls(pairs, grounds, frozenset(name for _, name in pairs if is_gone(name)))
+
+    def actions(self, remedy: Remedy) -> Mapping[str, Ground]:
+        """The present actions of a Remedy that stand on matches that it has, each with these matches."""
+        return {action: ground for action in remedy.actions if (ground := self._ground(action, remedy)) is not None}
+
+    def _ground(self, action: str, remedy: Remedy) -> Ground | None:
+        matches, expressions = set[ConditionMatch](), set[str]()
+        for name in {name for present, name in self.pairs if present == action}:
+            ground = self.grounds.get(name, Ground(earlier={}))
+            # A record of an earlier version does not say which match held, so it speaks of its own Remedy.
+            if ground.earlier is not None and name != remedy.id.name and name not in self.gone:
+                continue
+            matches.update(match for match in remedy.matches if ground.covers(match))
+            expressions.update(one.ground for one in remedy.expressions if ground.covers_expression(one))
+        ground = Ground(frozenset(matches), frozenset(expressions))
+        return ground if ground.present else None
 
 
-def matched(remedy: Remedy, statuses: Mapping[str, str]) -> Iterator[str]:
-    """Yield the types of the conditions that match."""
+def merged(grounds: Iterable[Ground]) -> Ground:
+    """Return all matches of some grounds."""
+    known = list(grounds)
+    return Ground(
+        frozenset().union(*(ground.matches for ground in known)),
+        frozenset().union(*(ground.expressions for ground in known)),
+    )
+
+
+def matched(remedy: Remedy, statuses: Mapping[str, str]) -> Iterator[ConditionMatch]:
+    """Yield the matches of conditions that hold."""
     for match in remedy.matches:
         if match.type in statuses and match.holds(statuses[match.type]):
-            yield match.type
+            yield match
 
 
-def stale_matches(remedy: Remedy, before: Ground | None, doubt: StaleInput) -> frozenset[str]:
-    """The types that matched at their last input and have no new one.
+def stale_matches(remedy: Remedy, before: Ground, doubt: StaleInput) -> frozenset[ConditionMatch]:
+    """The matches that held at their last input and have no new one.
 
     A Remedy that matches a type's status Unknown handles its silence itself.
     """
-    if before is None:
-        return frozenset()
-    types = frozenset(match.type for match in remedy.matches) if before.matches is None else before.matches
-    return frozenset(type_ for type_ in types if doubt.covers(type_) and not remedy.handles_silence(type_))
+    return frozenset(
+        match for match in before.matches if doubt.covers(match.type) and not remedy.handles_silence(match.type)
+    )
 
 
 def pairs_before(view: View, id_: ObjectId) -> list[Pair]:

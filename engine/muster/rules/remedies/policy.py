@@ -21,6 +21,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler, handles_silence_itself
+from muster.rules.policies.grounds import Grounds
 
 #: The possible statuses of a condition.
 STATUSES = ("True", "False", "Unknown")
@@ -40,6 +41,11 @@ class ConditionMatch:
     equal: bool
     status: str
 
+    @property
+    def operator(self) -> str:
+        """The operator, as written."""
+        return "Equal" if self.equal else "NotEqual"
+
     def holds(self, status: str) -> bool:
         """Does an existing condition with this status match?"""
         return (status == self.status) is self.equal
@@ -47,11 +53,12 @@ class ConditionMatch:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatch:
-    """An `expression` in place of a `clusterConditionMatch`, and its path. `handles_silence`: the expression decides
-    what silence means."""
+    """An `expression` in place of a `clusterConditionMatch`, and its path. `ground`: a digest of what it says.
+    `handles_silence`: the expression decides what silence means."""
 
     when: cel.Program
     at: At
+    ground: str
     handles_silence: bool = False
 
 
@@ -91,7 +98,8 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
         if "expression" in entry:
             at = ("spec", "decisionMatches", index, "expression")
             program = compiler.condition(at)
-            expressions.append(ExpressionMatch(program, at, handles_silence_itself(program.node)))
+            ground = Grounds.of({}, {}).digest(program)
+            expressions.append(ExpressionMatch(program, at, ground, handles_silence_itself(program.node)))
     named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
     remedy = Remedy(
         obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,

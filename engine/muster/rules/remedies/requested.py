@@ -1,12 +1,13 @@
 """The actions that Remedies request on a cluster, by its present conditions (seed 003).
 
 Silence is no recovery: while the condition behind an action has no new input, the action is still requested, until
-there is input or the Remedy changes (`muster.rules.remedies.grounds`).
+there is input, or no Remedy has the match any more (`muster.rules.remedies.grounds`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
+from typing import TypeVar
 
 from muster import cel
 from muster.data.decision import Failed
@@ -25,19 +26,21 @@ from muster.rules.remedies.grounds import (
     Ground,
     Pair,
     RequestedActions,
-    digest_of,
-    grounds_before,
+    Standing,
     matched,
-    pairs_before,
+    merged,
     stale_matches,
 )
-from muster.rules.remedies.policy import Remedy
+from muster.rules.remedies.policy import ConditionMatch, Remedy
 from muster.rules.stages import Context, Local
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
 class Index:
-    """The Remedies by their clusters: all, all with an expression, or named ones.
+    """The Remedies by their clusters: all, all with an expression, or named ones; and by their matches, expressions by
+    their digests.
 
     Those for all clusters are matched once per combination of statuses: a thousand Remedies over ten thousand clusters
     meet few combinations.
@@ -47,23 +50,27 @@ class Index:
     with_expressions: tuple[Remedy, ...]
     named: Mapping[str, tuple[Remedy, ...]]
     types: frozenset[str]
+    by_match: Mapping[ConditionMatch | str, tuple[Remedy, ...]]
     _matched: dict[frozenset[tuple[str, str]], tuple[Remedy, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, remedies: Iterable[Remedy]) -> "Index":
         """Index the Remedies that have actions."""
         named: dict[str, list[Remedy]] = {}
+        by_match: dict[ConditionMatch | str, list[Remedy]] = {}
         everywhere = []
         for remedy in remedies:
             if not remedy.actions:
                 continue
+            for match in _matches(remedy.matches, (expression.ground for expression in remedy.expressions)):
+                by_match.setdefault(match, []).append(remedy)
             if remedy.clusters is None:
                 everywhere.append(remedy)
             for cluster in remedy.clusters or ():
                 named.setdefault(cluster, []).append(remedy)
         types = frozenset(match.type for remedy in everywhere for match in remedy.matches)
         conditional = tuple(remedy for remedy in everywhere if remedy.expressions)
-        return cls(tuple(everywhere), conditional, {name: tuple(found) for name, found in named.items()}, types)
+        return cls(tuple(everywhere), conditional, _tuples(named), types, _tuples(by_match))
 
     def matching(self, cluster: str, statuses: Mapping[str, str]) -> list[Remedy]:
         """The Remedies that act on a cluster by its conditions alone, given as status by type."""
@@ -85,17 +92,25 @@ def _acts(remedy: Remedy, statuses: Mapping[str, str]) -> bool:
     )
 
 
+def _matches(matches: Iterable[ConditionMatch], expressions: Iterable[str]) -> Iterator[ConditionMatch | str]:
+    yield from matches
+    yield from expressions
+
+
+def _tuples(lists: Mapping[K, list[Remedy]]) -> Mapping[K, tuple[Remedy, ...]]:
+    return {key: tuple(remedies) for key, remedies in lists.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The result of a Remedy's expressions: one holds, one failed, or those that do not hold read stale conditions."""
+    """The results of a Remedy's expressions, by their digests: those that hold; those that do not, or failed, and end
+    nothing, each with the stale conditions that it read."""
 
-    holds: bool = False
-    failed: bool = False
-    stale_types: frozenset[str] = frozenset()
+    holding: frozenset[str]
+    open: Mapping[str, frozenset[str]]
 
-    @property
-    def open(self) -> bool:
-        return self.failed or bool(self.stale_types)
+
+_NO_ANSWER = _Answer(frozenset(), {})
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
@@ -126,7 +141,6 @@ class Remedies:
     stale_inputs: StaleInputs
     failures: Failures
     _by_name: Mapping[str, Remedy]
-    _digests: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -142,80 +156,61 @@ class Remedies:
         self.scopes.clock.reset()
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
-        pairs, known = self._before(obj)
-        standing = dict(self._unchanged(obj, pairs, known))
-        matching = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
-        matching.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
-        matching.update((self._by_name[name].id, self._by_name[name]) for name in standing)
-        wanted, grounds, stale_types = set(self._retained(pairs)), {}, set[str]()
-        doubt = self.stale_inputs.about(obj) if matching else None
+        standing = Standing.of(self.view, obj.id, self._is_gone)
+        remedies = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
+        remedies.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
+        remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, standing))
+        wanted, could, grounds, stale_types = set(self._retained(standing.pairs)), set[Pair](), {}, set[str]()
+        doubt = self.stale_inputs.about(obj) if remedies else None
         scope: Variables | None = None
-        for remedy in matching.values():
+        for remedy in remedies.values():
             assert doubt is not None
-            name, before = remedy.id.name, standing.get(remedy.id.name)
-            held = frozenset(matched(remedy, statuses))
-            kept = stale_matches(remedy, before, doubt)
-            expression = _Answer()
-            if remedy.expressions and not held:
+            name, before = remedy.id.name, standing.actions(remedy) if standing.pairs else {}
+            could.update((action, name) for action in before)
+            answer = _NO_ANSWER
+            if remedy.expressions:
                 if scope is None:
                     scope = self.scopes.base(obj)
                     scope["conditions"] = conditions
-                expression = self._answer(remedy, obj, scope, doubt)
-            stays = before is not None and before.expression and expression.open
-            ground = Ground(self._digest(remedy), held | kept, expression.holds or stays)
-            if remedy.immediate or held or expression.holds:
+                answer = self._answer(remedy, obj, scope, doubt)
+            held = Ground(frozenset(matched(remedy, statuses)), answer.holding)
+            kept = {action: _kept(remedy, ground, doubt, answer) for action, ground in before.items()}
+            if remedy.immediate or held.present:
                 wanted.update((action, name) for action in remedy.actions)
-            elif ground.present:
-                wanted.update(pair for pair in pairs if pair[1] == name and pair[0] in remedy.actions)
-                stale_types.update(kept or expression.stale_types)
             else:
-                continue
-            grounds[name] = ground
-        could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
-        at_once = frozenset(action for remedy in matching.values() if remedy.immediate for action in remedy.actions)
+                wanted.update((action, name) for action, ground in kept.items() if ground.present)
+                stale_types.update(_stale_types(kept.values(), answer))
+            acting = (held, *kept.values())
+            if remedy.immediate or any(ground.present for ground in acting):
+                grounds[name] = merged(acting)
+            elif before:
+                grounds[name] = merged(before.values())
+        at_once = frozenset(action for remedy in remedies.values() if remedy.immediate for action in remedy.actions)
         return RequestedActions(
             obj.id, frozenset(wanted), grounds, frozenset(could), frozenset(stale_types), at_once,
             self.scopes.clock.horizon,
         )  # fmt: skip
 
-    def _digest(self, remedy: Remedy) -> str:
-        if remedy.id.name not in self._digests:
-            self._digests[remedy.id.name] = digest_of(remedy)
-        return self._digests[remedy.id.name]
+    def _is_gone(self, name: str) -> bool:
+        """Is there no Remedy of this name any more, nor possibly one in an unreadable file?"""
+        return name not in self._by_name and not self._may_be_unreadable(name)
 
-    def _before(self, obj: Object) -> tuple[list[Pair], Mapping[str, Ground]]:
-        """The last run's actions with their Remedies, and the grounds, by the Remedies' present names."""
-        pairs = pairs_before(self.view, obj.id)
-        if not pairs:
-            return pairs, {}
-        known = grounds_before(self.view.previous.get(obj.id))
-        names = {name: self._name_now(obj, name, known.get(name)) for _, name in pairs}
-        now = sorted({(action, names[name]) for action, name in pairs})
-        return now, {names[name]: known[name] for name in sorted(names) if name in known}
-
-    def _name_now(self, obj: Object, name: str, ground: Ground | None) -> str:
-        """The present name of the Remedy called `name`: another one if an equal Remedy has replaced it."""
-        if name in self._by_name or ground is None or self._may_be_unreadable(name):
-            return name
-        same = (one for one in self._by_name.values() if one.actions and one.selects(obj.id.name))
-        return min((one.id.name for one in same if self._digest(one) == ground.digest), default=name)
-
-    def _unchanged(
-        self, obj: Object, pairs: Iterable[Pair], known: Mapping[str, Ground]
-    ) -> Iterator[tuple[str, Ground]]:
-        """The Remedies that acted on the cluster in the last run, are unchanged, and still select it."""
-        for name in {name for _, name in pairs}:
-            remedy = self._by_name.get(name)
-            if remedy is None or not remedy.actions or not remedy.selects(obj.id.name):
-                continue
-            ground = known.get(name, Ground(self._digest(remedy), None, expression=True))
-            if ground.digest == self._digest(remedy):
-                yield name, ground
+    def _with_grounds(self, obj: Object, standing: Standing) -> Iterator[Remedy]:
+        """The Remedies that may have a match for which an action of the last run stands."""
+        for name in {name for _, name in standing.pairs}:
+            ground = standing.grounds.get(name)
+            remedies = [self._by_name[name]] if name in self._by_name else []
+            if ground is not None and ground.earlier is None:
+                for match in _matches(ground.matches, ground.expressions):
+                    remedies.extend(self.index.by_match.get(match, ()))
+            elif self._is_gone(name):
+                remedies.extend(self._by_name.values())
+            yield from (remedy for remedy in remedies if remedy.actions and remedy.selects(obj.id.name))
 
     def _answer(self, remedy: Remedy, obj: Object, scope: Variables, doubt: StaleInput) -> _Answer:
-        """The result of the expressions. A failed one does not hold, but ends nothing; nor does one that read stale
+        """The results of the expressions. A failed one does not hold, but ends nothing; nor does one that read stale
         conditions, unless it handles silence itself."""
-        answer = _Answer()
+        holding, open_ = set(), {}
         budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
             seen = Variables(scope.__getitem__)
@@ -223,14 +218,15 @@ class Remedies:
             result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
             if note is not None:
                 note.take(expression.when, expression.at, result)
+            stale_types = frozenset(type_ for reads in watched for type_ in reads.stale_types)
             if result.error is not None:
                 self.failures.add(remedy, PolicyFailure(remedy.id.name, expression.at, result.error), obj.id)
-                answer = replace(answer, failed=True)
+                open_[expression.ground] = stale_types
             elif result.value is True:
-                return _Answer(holds=True)
-            looked_at = frozenset(type_ for one in watched for type_ in one.stale_types)
-            answer = replace(answer, stale_types=answer.stale_types | looked_at)
-        return answer
+                holding.add(expression.ground)
+            elif stale_types:
+                open_[expression.ground] = stale_types
+        return _Answer(frozenset(holding), open_)
 
     def _retained(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Earlier requests of an unreadable Remedy: an error in it is no recovery."""
@@ -241,6 +237,18 @@ class Remedies:
         """Is the Remedy broken, or possibly in an unreadable file?"""
         id_ = REMEDY.id(name)
         return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)
+
+
+def _kept(remedy: Remedy, before: Ground, doubt: StaleInput, answer: _Answer) -> Ground:
+    """The part of a ground that does not hold now, and that nothing new has ended."""
+    return Ground(stale_matches(remedy, before, doubt), before.expressions & answer.open.keys())
+
+
+def _stale_types(kept: Iterable[Ground], answer: _Answer) -> Iterator[str]:
+    for ground in kept:
+        yield from ground.types
+        for digest in ground.expressions:
+            yield from answer.open[digest]
 
 
 STAGE = Local("requested actions", stage, foundation=True)

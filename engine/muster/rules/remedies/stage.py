@@ -93,9 +93,7 @@ def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool
     `frozen`: some stay only because a budget holds."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
-    types = sorted(
-        {type_ for name in names if name in requested.grounds for type_ in requested.grounds[name].matches or ()}
-    )
+    types = sorted({type_ for name in names if name in requested.grounds for type_ in requested.grounds[name].types})
     inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
     silent = ", ".join(sorted(requested.stale_types))

@@ -16,7 +16,7 @@ from muster.rules.taints.policy import TaintRule
 #: Effects that keep work away or move it; others are hints.
 DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 
-#: The record of each taint's policy, with a digest of the policy.
+#: The records of each taint's policies, each with the ground of the rule that put it there.
 TAINT_RECORDS: Path = ("status", "muster", "taints")
 
 #: A taint's identity: key and effect, and on a ManagedCluster the value (or empty).
@@ -49,9 +49,12 @@ def taints_by_key(kind: Kind, body: Tree) -> Mapping[TaintKey, Tree]:
     return {taint_key(kind, taint): taint for taint in mappings_at(body, "spec", "taints")}
 
 
-def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, Tree]:
-    """Return the last run's record of each policy's taint."""
-    return {taint_key(kind, entry): entry for entry in mappings_at(derived, *map(str, TAINT_RECORDS))}
+def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, list[Tree]]:
+    """Return the last run's records of each taint's policies."""
+    records: dict[TaintKey, list[Tree]] = {}
+    for entry in mappings_at(derived, *map(str, TAINT_RECORDS)):
+        records.setdefault(taint_key(kind, entry), []).append(entry)
+    return records
 
 
 def present(known: Tree, value: str, now: datetime) -> Tree:
@@ -81,10 +84,10 @@ def disrupts(decision: Decision) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RequestedTaints(ObjectBroadcast):
-    """The taints that TaintPolicies request on a cluster; `put`: the record of each policy's taint."""
+    """The taints that TaintPolicies request on a cluster; `put`: the records of each taint's policies."""
 
     decisions: tuple[Decision, ...]
-    put: Mapping[TaintKey, Tree]
+    put: Mapping[TaintKey, list[Tree]]
 
     @property
     def disrupts(self) -> bool:

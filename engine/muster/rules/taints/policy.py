@@ -10,12 +10,14 @@ from muster.data.tree import At, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.grounds import ConditionTypes, Grounds
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 
 @dataclass(frozen=True, slots=True)
 class TaintRule:
-    """One taint of a TaintPolicy and its condition."""
+    """One taint of a TaintPolicy and its condition. `ground`: the digest of its condition and guards. `recorded`: the
+    policy does not handle the silence of all the conditions that it reads."""
 
     key: str
     value: str | None
@@ -23,20 +25,29 @@ class TaintRule:
     when: cel.Program
     at: At
     because: Because
+    ground: str
+    recorded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TaintPolicy(Policy):
-    """Decides taints. `handles_silence`: it handles silence itself, for example by a taint for Unknown."""
+    """Decides taints. `silence_handled`: the conditions whose silence it handles itself, for example by a taint for
+    Unknown."""
 
     taints: tuple[TaintRule, ...]
-    handles_silence: bool = False
+    silence_handled: ConditionTypes = ConditionTypes()
 
 
 def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> TaintPolicy:
-    taints, kinds = [], [kind.name for kind in common["target"].kinds]
+    kinds = [kind.name for kind in common["target"].kinds]
     taken = sorted({effect for kind in kinds for effect in TAINT_EFFECTS.get(kind, ())})
-    for index, taint in enumerate(mappings_at(obj.spec, "taints")):
+    entries = mappings_at(obj.spec, "taints")
+    whens = [compiler.condition(("spec", "taints", index, "when")) for index in range(len(entries))]
+    guards = [guard.when for guard in common["guards"]]
+    grounds = Grounds.of(common["variables"], common["params"])
+    handled = grounds.silence_handled((*common["variables"].values(), *guards, *whens))
+    taints = []
+    for index, (taint, when) in enumerate(zip(entries, whens, strict=True)):
         at = ("spec", "taints", index, "when")
         if kinds and taint["effect"] not in taken:
             compiler.refuse(
@@ -45,9 +56,10 @@ def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Tain
                 f"it takes {', '.join(taken) or 'no taints'}",
             )  # fmt: skip
         because = Because(f"{obj.id}#{taint['key']}:{taint['effect']}", (Input(at, obj.id),))
-        when = compiler.condition(at)
-        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], when, at, because))
-    return TaintPolicy(**common, taints=tuple(taints), handles_silence=compiler.handles_silence)
+        recorded = handled == ConditionTypes() or not handled.covers(grounds.types_read(when, *guards))
+        ground = grounds.digest(when, guards)
+        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], when, at, because, ground, recorded))
+    return TaintPolicy(**common, taints=tuple(taints), silence_handled=handled)
 
 
 TAINT_POLICIES: Final = PolicyKind(TAINT_POLICY, _taint_policy)

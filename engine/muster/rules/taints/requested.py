@@ -3,21 +3,21 @@
 Policies are evaluated once in a run, before `budgets`, which counts the clusters with a disruptive effect.
 
 A failed condition never counts as true, so its taint is not requested; a present one still is, because an error is no
-recovery. Neither is silence: a policy that read a stale condition (`muster.rules.conditions.stale_input`) keeps
-requesting its present taint, until there is new input or the policy changes. While a policy cannot be read, the taints
-that it may have added are requested, and budgets count them. A policy with a taint for Unknown, as the
-built-in ones have, handles silence itself. For the others `status.muster.taints` records each taint's policy. Nor does
-silence remove a ClusterTaintPolicy's taint (Karmada): a stale condition fulfils none for removing, unless that one
-names the status Unknown.
+recovery. Neither is silence: a rule that read a stale condition (`muster.rules.conditions.stale_input`) keeps
+requesting its present taint, until there is new input or the rule is gone. While a policy cannot be read, the taints
+that it may have added are requested, and budgets count them. A policy with a taint for Unknown, as the built-in ones
+have, handles the silence of the conditions that this taint reads itself. For the others `status.muster.taints` records
+each taint's policies and rules (`muster.rules.policies.grounds`). Nor does silence remove a ClusterTaintPolicy's taint
+(Karmada): a stale condition fulfils none for removing, unless that one names the status Unknown.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Path
 from muster.data.finding import Finding
-from muster.data.ids import ObjectId
 from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.data.times import earliest
 from muster.data.tree import Tree
@@ -26,9 +26,8 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold, holds
-from muster.rules.conditions.stale_input import RecordedConditions, StaleInputs, record_reads
+from muster.rules.conditions.stale_input import StaleInputs, record_reads
 from muster.rules.failures import Failures, PolicyFailure
-from muster.rules.generations import spec_digest
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.stages import Context, Local
@@ -91,7 +90,6 @@ class Taints:
     stale_inputs: StaleInputs
     failures: Failures
     uncertain: bool
-    _digests: dict[ObjectId, str] = field(default_factory=dict)
 
     def request(self, obj: Object) -> RequestedTaints:
         """The requested taints of a cluster."""
@@ -103,12 +101,6 @@ class Taints:
             asked = (*asked, *cluster.of_unread_policies(decided))
         return RequestedTaints(obj.id, asked, cluster.put)
 
-    def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
-        """The record of a policy's taint."""
-        if policy.id not in self._digests:
-            self._digests[policy.id] = spec_digest(policy.source.spec)
-        return {**taint_fields(key), "policy": policy.id.name, "digest": self._digests[policy.id]}
-
 
 @dataclass(frozen=True, slots=True)
 class _TaintedCluster:
@@ -118,8 +110,8 @@ class _TaintedCluster:
     run: Taints
     obj: Object
     before: Mapping[TaintKey, Tree]
-    standing: Mapping[TaintKey, Tree]
-    put: dict[TaintKey, Tree] = field(default_factory=dict)
+    standing: Mapping[TaintKey, list[Tree]]
+    put: dict[TaintKey, list[Tree]] = field(default_factory=dict)
 
     def asked(self) -> Iterator[Decision]:
         """The policies' requests: a taint, or none until some instant."""
@@ -128,43 +120,33 @@ class _TaintedCluster:
             if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
                 continue
             base = scopes.base(self.obj) if base is None else base
-            seen, watched = base, tuple[RecordedConditions, ...]()
+            scope = scopes.for_policy(policy, base, self.obj.id)
             # A policy may target clusters of both kinds, which have different effects.
-            rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
-            if self.standing and any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
-                seen = Variables(base.__getitem__)
-                watched = record_reads(seen, self.run.stale_inputs.about(self.obj))
-            scope = scopes.for_policy(policy, seen, self.obj.id)
-            for rule in rules:
-                yield from self._of_rule(policy, rule, scope, watched)
+            for rule in policy.taints:
+                if rule.effect in TAINT_EFFECTS[self.obj.kind.name]:
+                    yield from self._of_rule(policy, rule, scope)
 
     def of_unread_policies(self, decided: Collection[Path]) -> Iterator[Decision]:
         """The present taints that no readable policy accounts for."""
         policies = self.run.scopes.rules.compiled.of(TaintPolicy)
-        names = {policy.id.name for policy in policies}
+        names: set[Tree] = {policy.id.name for policy in policies}
         accounted = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints}
         for key, taint in self.before.items():
-            path, by = ("spec", "taints", key), self.standing.get(key, {}).get("policy")
-            if path not in decided and (key not in accounted or (by is not None and by not in names)):
+            path, by = ("spec", "taints", key), {record.get("policy") for record in self.standing.get(key, ())}
+            if path not in decided and (key not in accounted or not by <= names):
                 yield Decision(self.obj.id, path, without_key(taint), KEPT)
 
-    def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
-        """Did this unchanged policy add the taint, and does it not handle silence itself?"""
-        known = self.standing.get(key)
-        return known is not None and not policy.handles_silence and known == self.run.entry(policy, key)
-
-    def _of_rule(
-        self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[RecordedConditions, ...]
-    ) -> Iterator[Decision]:
+    def _of_rule(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> Iterator[Decision]:
         clock = self.run.scopes.clock
         clock.reset()
         applies = self._applies(policy, rule, scope)
         if not applies and not self.standing and clock.horizon is None:  # of nearly all clusters
             return
         key = rule_key(self.obj.kind, rule)
-        stays = not applies and self._put_by(policy, key) and any(one.stale_types for one in watched)
-        if (applies or stays) and not policy.handles_silence:
-            self.put.setdefault(key, self.run.entry(policy, key))
+        stays = not applies and self._put_by(rule, key) and self._reads_silence(policy, rule)
+        if (applies or stays) and rule.recorded:
+            record = {**taint_fields(key), "policy": policy.id.name, "ground": rule.ground}
+            self.put.setdefault(key, []).append(record)
         horizon = clock.horizon
         if not applies and not stays and horizon is None:
             return
@@ -172,6 +154,31 @@ class _TaintedCluster:
         path = ("spec", "taints", key)
         taint = present(self.before.get(key), rule.value or "", self.run.now) if applies or stays else None
         yield Decision(self.obj.id, path, taint, because, horizon)
+
+    def _put_by(self, rule: TaintRule, key: TaintKey) -> bool:
+        """Did this rule add the taint, under any name of its policy, and perhaps with another value?
+
+        A record of an earlier version has no ground: it holds for every rule with the taint.
+        """
+        return rule.recorded and any(
+            record.get("ground") == rule.ground if "ground" in record else standing == key
+            for standing, records in self.standing.items() if standing[:2] == key[:2]
+            for record in records
+        )  # fmt: skip
+
+    def _reads_silence(self, policy: TaintPolicy, rule: TaintRule) -> bool:
+        """Does the rule read a condition without new input, whose silence its policy does not handle?
+
+        It is evaluated again, alone: a scope keeps what other rules have read.
+        """
+        scopes = self.run.scopes
+        seen = Variables(scopes.base(self.obj).__getitem__)
+        watched = record_reads(seen, self.run.stale_inputs.about(self.obj))
+        scope = scopes.for_policy(policy, seen, self.obj.id, witnessed=False)
+        with suppress(PolicyFailure):
+            _ = guards_hold(policy.guards, scope) and holds(rule.when, scope, rule.key, rule.at)
+        stale_types = {type_ for conditions in watched for type_ in conditions.stale_types}
+        return any(type_ not in policy.silence_handled for type_ in stale_types)
 
     def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> bool:
         try:

@@ -99,16 +99,15 @@ class _Taints:
             for key in going:
                 yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
 
-    def records(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
+    def records(self, put: Mapping[TaintKey, list[Tree]], decided: Iterable[Decision]) -> Iterator[Decision]:
         """The policies of the present taints: as in `put`, or as the last run recorded for those that stay."""
         before = put_before(self.obj.kind, self.view.previous.get(self.obj.id))
-        entries = []
+        entries: list[Tree] = []
         for decision in decided:
             if decision.value is not None:
                 key = cast("TaintKey", decision.path[2])
                 known = before if decision.because in (_FROZEN, KEPT, _GOING) else put
-                if key in known and known[key] not in entries:
-                    entries.append(known[key])
+                entries.extend(entry for entry in known.get(key, ()) if entry not in entries)
         if entries:
             entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
             yield Decision(self.obj.id, TAINT_RECORDS, entries, _REMEMBERED)

@@ -1,0 +1,42 @@
+"""A fleet in memory that people edit between runs, a minute apart."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from muster.data.tree import Tree, dig
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import first_body
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
+
+
+class Repository:
+    """The files of people and muster. Each run is a minute after the one before."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        self.texts: dict[str, str] = {}
+        self.derived: dict[str, str] = {}
+
+    def write(self, texts: Mapping[str, str]) -> None:
+        """Replace what people wrote."""
+        self.texts = dict(texts)
+
+    def run(self) -> dict[str, Tree]:
+        """Run muster, commit what it writes, and return the objects by name."""
+        self.now += timedelta(minutes=1)
+        run = evaluate_snapshot(MemorySnapshot({**self.texts, **self.derived}), self.now)
+        for path, text in run.files.items():
+            if text is None:
+                del self.derived[path]
+            else:
+                self.derived[path] = text
+        return {str(dig(body, "metadata", "name")): body for body in run.objects}
+
+    def edit_derived(self, name: str, edit: Callable[[Tree], object]) -> None:
+        """Edit the derived files of the objects of a name."""
+        for path, text in self.derived.items():
+            body = first_body(text.encode(), path)
+            if dig(body, "metadata", "name") == name:
+                edit(body)
+                self.derived[path] = emit(body)
