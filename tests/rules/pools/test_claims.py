@@ -111,3 +111,72 @@ def test_for_a_claim_a_cluster_is_resumed_that_can_serve_it(oldest: str, resumed
     play.settle("07:00")
     wanted = {name: dig(play.cluster(name), "spec", "powerState") for name in ("ci-1", "ci-2")}
     assert wanted == {"ci-1": "Hibernating", "ci-2": "Hibernating", resumed: "Running"}
+
+
+@pytest.fixture
+def two() -> Play:
+    """Two pools of running clusters, of which the claim `dev` has `ci-1`."""
+    two = Play()
+    two.fleet()
+    two.pool(size=2, runningCount=2)
+    two.pool("big", size=1, runningCount=1)
+    two.settle("05:00")
+    for name in ("big-1", "ci-1", "ci-2"):
+        two.report(name, "Running", "05:30")
+    two.claim("dev", "06:01", lifetime="2h")
+    two.settle("06:02")
+    assert dig(two.claimed("dev"), "spec", "namespace") == "ci-1"
+    assert dig(two.claimed("dev"), "status", "lifetime") == "2h"
+    return two
+
+
+@pytest.mark.parametrize(("pool", "cluster"), [("ci", "ci-2"), ("big", "big-1")])
+def test_a_claim_made_anew_between_two_runs_is_a_new_claim(two: Play, pool: str, cluster: str) -> None:
+    two.claim("dev", "06:30", clusterPoolName=pool)
+    two.settle("06:31")
+    assert dig(two.claimed("dev"), "spec", "namespace") == cluster
+    assert dig(two.claimed("dev"), "status", "lifetime") is None
+    assert condition(two.claimed("dev"), "Pending")["lastTransitionTime"] == at("06:31")
+    old = two.cluster("ci-1")
+    assert old is None or dig(old, "metadata", "deletionTimestamp") == at("06:31")
+    assert two.settle("06:31").files == {}
+
+
+@pytest.mark.parametrize("pool", ["ci", "big"])
+def test_a_claim_that_ended_can_be_made_anew(two: Play, pool: str) -> None:
+    two.settle("08:03")
+    assert dig(two.claimed("dev"), "metadata", "deletionTimestamp") == at("08:03")
+    two.claim("dev", "09:00", clusterPoolName=pool)
+    two.settle("09:01")
+    assert dig(two.claimed("dev"), "metadata", "deletionTimestamp") is None
+    assert dig(two.claimed("dev"), "spec", "namespace") not in (None, "ci-1")
+
+
+@pytest.mark.parametrize("clock", ["06:01", "05:00"])
+def test_an_edit_of_a_claim_keeps_its_cluster(two: Play, clock: str) -> None:
+    two.claim("dev", clock, lifetime="3h", clusterPoolName="big")
+    two.settle("06:31")
+    assert dig(two.claimed("dev"), "spec", "namespace") == "ci-1"
+    two.claim("dev", "06:01", lifetime="3h")  # as it was: no younger than recorded
+    two.settle("06:32")
+    assert dig(two.claimed("dev"), "spec", "namespace") == "ci-1"
+
+
+def test_a_claim_that_moves_to_another_hub_keeps_its_cluster(two: Play) -> None:
+    """A new hub gives its objects new timestamps; they still name their clusters."""
+    before = condition(two.claimed("dev"), "Pending")
+    two.claim("dev", "06:30", lifetime="2h", namespace="ci-1")
+    two.settle("06:31")
+    assert condition(two.claimed("dev"), "Pending") == before
+    assert two.clusters() == ["big-1", "ci-1", "ci-2", "ci-3"]
+
+
+def test_a_claim_without_a_record_of_its_creation_is_no_new_one(two: Play) -> None:
+    """As an earlier version left it."""
+    path = "derived/clusterclaims/pools/dev.yaml"
+    two.files[path] = "".join(
+        line for line in two.files[path].splitlines(keepends=True) if "muster:" not in line and "created:" not in line
+    )
+    two.claim("dev", "06:30", lifetime="2h")
+    two.settle("06:31")
+    assert dig(two.claimed("dev"), "spec", "namespace") == "ci-1"

@@ -27,11 +27,11 @@ from muster.rules.pools.clusters import ASKED, power_requested_since
 from muster.rules.pools.inventory import Dependencies, Stock, read_dependencies
 from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
-from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
+from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey, instant
 from muster.rules.pools.pools import PoolsPass, pass_over
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.scaling import DeletionApprovals
-from muster.rules.pools.survey import survey
+from muster.rules.pools.survey import CREATED, survey
 from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
@@ -83,8 +83,18 @@ def _carry(world: PoolsPass) -> None:
             fields = carried(world.fleet.previous.get(claim.id))
             if world.rules.stamps_creation and dig(claim.body, "metadata", "creationTimestamp") is None:
                 fields["metadata", "creationTimestamp"] = format_time(world.now)
+            if (created := _creation(world, claim)) is not None:
+                fields[CREATED] = created
             for path, value in fields.items():
                 world.ledger.set(claim.id, path, value, of_claim(path, value))
+
+
+def _creation(world: PoolsPass, claim: Claim) -> str | None:
+    """When the claim's file says that it was created; an edit makes it no older."""
+    written = instant(world.fleet.objects[claim.id].body, "metadata", "creationTimestamp")
+    if written is None:
+        return None
+    return format_time(max(written, instant(world.fleet.previous.get(claim.id), *CREATED) or written))
 
 
 def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
@@ -107,6 +117,8 @@ def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
         if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
             yield conditions.unknown_pool(claim, world.fleet.objects[claim.id])
     lost = {(id_.namespace, id_.name): id_ for id_ in world.view.lost_claims}
+    for id_ in world.view.lost_claims & world.fleet.objects.keys():
+        world.ledger.wake(id_, CREATED, _CLAIMS, world.now)  # the next pass takes up the new claim
     for cluster in world.view.clusters.values():
         claim_id = lost.get((cluster.pool.namespace, cluster.claim)) if cluster.pool is not None else None
         if claim_id is None or cluster.marked or cluster.deleting:
@@ -124,8 +136,9 @@ def _await_report(world: PoolsPass, claim: ObjectId) -> None:
     world.ledger.set_all(claim, carried(before), AWAITED)
     for type_, condition in world.fleet.conditions_before(claim).items():
         world.ledger.add(unchanged_condition(claim, type_, condition, AWAITED))
-    if (lifetime := dig(before, "status", "lifetime")) is not None:
-        world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
+    for path in (("status", "lifetime"), CREATED):
+        if (value := dig(before, *path)) is not None:
+            world.ledger.set(claim, path, value, AWAITED)
 
 
 def _carry_out(world: PoolsPass, claim: Claim, fate: ClaimDecision) -> None:

@@ -25,13 +25,17 @@ from muster.rules.pools.model import (
 )
 from muster.rules.pools.rules import Rules
 
+#: When a claim was created, as its file says.
+CREATED = ("status", "muster", "created")
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
     """The state before this pass.
 
     `clusters`: every existing ClusterDeployment; `gone`: those that the provisioner has reported gone since.
-    `lost_claims`: claims whose file was removed. `namesakes`: in how many namespaces a pool of each name exists.
+    `lost_claims`: claims whose file was removed, or that were declared anew. `namesakes`: in how many namespaces a pool
+    of each name exists.
     """
 
     pools: tuple[Pool, ...]
@@ -82,7 +86,10 @@ def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[Objec
             gone.add(id_)
         else:
             clusters[id_] = cluster
-    claims = {id_: _claim(view, id_, missing) for id_ in _ids(view, CLUSTER_CLAIM) if _declared(view, id_)}
+    claims = {
+        id_: _claim(view, id_, missing) for id_ in _ids(view, CLUSTER_CLAIM)
+        if _declared(view, id_) and not is_declared_anew(view, id_)
+    }  # fmt: skip
     lost = frozenset(id_ for id_ in _ids(view, CLUSTER_CLAIM) if id_ not in claims)
     of_pool: dict[PoolKey, list[Cluster]] = defaultdict(list)
     for cluster in sorted(clusters.values(), key=lambda c: c.age_key):
@@ -116,6 +123,27 @@ def _ids(view: View, kind: Kind) -> Iterator[ObjectId]:
 def _declared(view: View, id_: ObjectId) -> bool:
     """Does an input declare the object, or may an unreadable file?"""
     return id_ in view.objects or id_ in view.broken or view.unidentified
+
+
+def created_before(view: View, id_: ObjectId) -> datetime | None:
+    """When a claim of the last run was created, as its file says, or as muster recorded; None if unknown."""
+    before = view.previous.get(id_)
+    return instant(before, *CREATED) or instant(before, "metadata", "creationTimestamp")
+
+
+def is_declared_anew(view: View, id_: ObjectId) -> bool:
+    """Was the claim of the last run removed, and another one of its name declared, which the pass takes up next?
+
+    Its file says that it is younger than the recorded one. A file that names the assigned cluster speaks of the same
+    claim: a move between hubs gives every object a new creationTimestamp.
+    """
+    obj, known = view.objects.get(id_), created_before(view, id_)
+    if obj is None or known is None or id_ in view.broken:
+        return False
+    written, cluster = instant(obj.body, "metadata", "creationTimestamp"), text(obj.body, "spec", "namespace")
+    return (
+        written is not None and written > known and not (cluster and cluster == view.before(id_, "spec", "namespace"))
+    )
 
 
 def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
