@@ -2,7 +2,8 @@
 
 With `Fleet.spec.registration.autoAccept`, a cluster is accepted if no person set the field (upstream's
 ManagedClusterAutoApproval). What its agent proposes does not count as an answer. Automatic acceptance happens once: it
-is derived as an annotation and holds until a person decides otherwise, even if the setting is turned off.
+is derived as an annotation and holds until a person decides otherwise, even if the setting is turned off. A cluster
+that a person has denied since stays denied when the person's line goes.
 
 A cluster whose file was deleted is out of the fleet, even if its agent still reports. The Fleet's derived part lists
 such clusters (`REMOVED`) while the agent's ref exists; otherwise the next run would take the cluster for a new one and
@@ -33,11 +34,14 @@ def is_declared(id_: ObjectId, obj: Object | None, before: Tree) -> bool:
 def with_automatic_acceptance(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], settings: Settings
 ) -> dict[ObjectId, Object]:
-    """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before."""
+    """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before, but
+    not on those that a person has denied since."""
     found = dict(objects)
     for id_, obj in objects.items():
         if MANAGED_CLUSTER.has(id_) and not has_human_answer(obj):
             if not (settings.auto_accept or dig(previous.get(id_), "metadata", "annotations", ACCEPTED_ON)):
+                continue
+            if _accepted_before(previous.get(id_)) == "False":
                 continue
             if not obj.deleting and isinstance(obj.body.get("spec", {}), dict):
                 found[id_] = replace(obj, body={**obj.body, "spec": {**obj.spec, _FIELD: True}})
@@ -67,10 +71,15 @@ def is_only_reported(id_: ObjectId, parts: Iterable[Part], before: Tree, removed
         return False
     if id_.name in removed:
         return True
-    accepted = dig(by_type(mappings_at(before, "status", "conditions")).get(ACCEPTED), "status")
+    accepted = _accepted_before(before)
     if accepted == "True":
         return dig(before, "metadata", "annotations", ACCEPTED_ON) is None
     return accepted is not None
+
+
+def _accepted_before(before: Tree) -> Tree:
+    """The status of the last run's condition: True, False (accepted once, and denied since) or None."""
+    return dig(by_type(mappings_at(before, "status", "conditions")).get(ACCEPTED), "status")
 
 
 def has_human_answer(obj: Object) -> bool:

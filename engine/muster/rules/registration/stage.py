@@ -6,7 +6,8 @@ An accepted cluster without a Lease gets a derived one, renewed now, so that it 
 the agent's own Lease exists.
 
 A cluster has joined, in upstream's words, when its agent has reported after acceptance: with its own Lease, or by the
-condition itself. If agents need certificates, a request of its agent must be signed, too. Joining is never withdrawn.
+condition itself. If agents need certificates, a request of its agent must be signed, too. Joining is never withdrawn,
+but a cluster that is declared again and whose agent has not spoken is another one.
 
 If agents must sign (`Fleet.spec.agents.signing`), `AgentIdentityVerified` is decided for every accepted cluster with a
 ref. Signers are verified where refs are read (`muster.git.identities`); reports without a verified signer are not
@@ -20,8 +21,8 @@ from muster.data.decision import OF_ITSELF, Because, Decision, Input
 from muster.data.finding import Finding
 from muster.data.kinds import ACCEPTED, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER
 from muster.data.snapshot import SignerIdentity
-from muster.data.times import format_time
-from muster.data.tree import Tree, mapping_at
+from muster.data.times import format_time, try_time
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.acceptance import ACCEPTED_ON, is_accepted, is_accepted_automatically
 from muster.fleet.agent_refs import VERIFIED
 from muster.fleet.approvals import issued_certificate
@@ -103,7 +104,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     certified = not certificates or obj.id.name in view.once(_with_certificates)
     if spoke and certified and is_accepted(obj):
         because = Because("registration", (Input(("spec", "hubAcceptsClient")), _report_input(lease)), _JOINED)
-    elif known is not None:
+    elif known is not None and not _is_younger(obj, known):
         because = _JOINED_BEFORE
     elif earlier is not None:
         because = Because("registration", (Input(("status", "conditions", (JOINED,))),), _REPORTED)
@@ -111,6 +112,16 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
         return
     decided = condition(known or earlier, "True", JOINED, "Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
+
+
+def _is_younger(obj: Object, known: Tree) -> bool:
+    """Was the cluster declared again since this condition became true? If its agent has not spoken either, it is
+    another cluster's condition."""
+    created, since = (
+        try_time(dig(obj.body, "metadata", "creationTimestamp")),
+        try_time(dig(known, "lastTransitionTime")),
+    )
+    return created is not None and since is not None and created > since
 
 
 def _report_input(lease: Tree) -> Input:
