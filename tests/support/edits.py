@@ -9,12 +9,14 @@ from muster.data.yaml.loader import first_body
 from muster.features.test.memory import MemorySnapshot
 from muster.run.evaluate import evaluate_snapshot
 
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
 
 class Repository:
-    """The files of people and muster. Each run is a minute after the one before."""
+    """The files of people and muster."""
 
     def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+        self.now = START
         self.texts: dict[str, str] = {}
         self.derived: dict[str, str] = {}
 
@@ -22,16 +24,17 @@ class Repository:
         """Replace what people wrote."""
         self.texts = dict(texts)
 
-    def run(self) -> dict[str, Tree]:
-        """Run muster, commit what it writes, and return the objects by name."""
-        self.now += timedelta(minutes=1)
+    def run(self, now: datetime | None = None) -> dict[str, Tree]:
+        """Run muster, a minute after the last run unless it is said when, commit what it writes, and return the
+        clusters by name."""
+        self.now = now or self.now + timedelta(minutes=1)
         run = evaluate_snapshot(MemorySnapshot({**self.texts, **self.derived}), self.now)
         for path, text in run.files.items():
             if text is None:
                 del self.derived[path]
             else:
                 self.derived[path] = text
-        return {str(dig(body, "metadata", "name")): body for body in run.objects}
+        return {str(dig(body, "metadata", "name")): body for body in run.objects if "Cluster" in str(body["kind"])}
 
     def edit_derived(self, name: str, edit: Callable[[Tree], object]) -> None:
         """Edit the derived files of the objects of a name."""

@@ -6,6 +6,7 @@ cluster in the namespace `karmada-cluster`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
@@ -97,6 +98,12 @@ def renew_time(lease: Tree) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def stated_seconds(lease: Tree) -> int | None:
+    """The duration by which its agent renews a Lease, as written there; None if it is missing or invalid."""
+    value = dig(lease, "spec", "leaseDurationSeconds")
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
 def is_later(sign: str | None, known: str) -> bool:
     """Is a sign of life newer than the last known one?"""
     instant, before = try_time(sign), try_time(known)
@@ -141,6 +148,17 @@ class Shortened:
         grace."""
         return seconds + -(-self.seconds // self.factor)
 
+    def lasts(self, seconds: int, lease: Tree, renewal: "Renewal | None") -> int:
+        """How long this Lease lasts if it lasts `seconds` now. A duration that its agent never learned does not count:
+        the Lease says what its agent knew, and so does the last `renewal` before it became longer."""
+        learned = replace(self, seconds=self.learned(lease, renewal))
+        return seconds if self.known_to(lease) or not learned.matters(seconds) else learned.allowed(seconds)
+
+    def learned(self, lease: Tree, renewal: "Renewal | None") -> int:
+        """The longest duration by which the Lease's agent may renew it."""
+        learned = min(self.seconds, stated_seconds(lease) or self.seconds)
+        return min(learned, renewal.seconds) if renewal is not None and renewal.covers(lease) else learned
+
     def matters(self, seconds: int) -> bool:
         """Could an agent that renews by the old duration seem silent by the new one?"""
         return self.seconds > (self.factor - 1) * seconds > 0
@@ -153,7 +171,7 @@ class Shortened:
 @dataclass(frozen=True, slots=True)
 class Renewal:
     """A lease was made longer after its renewal at `time`: that renewal still lasts `seconds`. The longer duration
-    applies from the next renewal on, so it neither delays a timeout nor revives a cluster."""
+    applies from the next renewal on, when its agent learns it, so it neither delays a timeout nor revives a cluster."""
 
     time: str
     seconds: int
@@ -215,7 +233,7 @@ def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int =
         seconds = min(seconds, renewal.seconds)
     annotations = view.now(cluster.id, "metadata", "annotations")
     shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor)
-    return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds
+    return shortened.lasts(seconds, lease, renewal) if shortened else seconds
 
 
 def last_sign(view: View, id_: ObjectId, lease: Tree) -> str | None:

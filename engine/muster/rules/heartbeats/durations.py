@@ -11,8 +11,9 @@ spec sets it, as `status.muster.leaseDurationSeconds` if the valve stretches it.
 
 If a duration gets shorter, the agent learns this at its next renewal, which is due by the old duration: a cluster that
 goes from 300 to 10 seconds may be silent for 300 more. So a Lease from before the change lasts until that renewal is
-due, plus the new grace. If a duration gets longer, an expired lease stays expired: only new input ends silence. What
-the valve stretches counts from the next renewal on.
+due, plus the new grace. If a duration gets longer, it counts from the next renewal on, when the agent learns it
+(upstream: at once). A duration that the agent never learned does not count in either direction, whether a person or the
+valve sets it: from 60 to 3600 seconds and back, between two renewals, changes nothing. Only new input ends silence.
 """
 
 from collections import Counter
@@ -72,17 +73,17 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     def of_cluster(obj: Object) -> Iterator[Decision]:
         seconds = lease_seconds(view, obj)
         term = _Term(seconds, _before(view, obj, seconds), factor, now)
-        yield from _agent_annotations(view, obj, own.get(obj.id.name), term)
-        yield from _renewed(view, obj, leases.get(obj.id.name), term)
+        shortened = _shortened(view, obj, own.get(obj.id.name), term)
+        yield from _agent_annotations(view, obj, shortened, term)
+        yield from _renewed(view, obj, leases.get(obj.id.name), shortened, term)
 
     yield from each((obj for obj in view.of(MANAGED_CLUSTER) if is_accepted(obj)), of_cluster)
 
 
-def _agent_annotations(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decision]:
+def _agent_annotations(view: View, obj: Object, shortened: Shortened | None, term: _Term) -> Iterator[Decision]:
     told: dict[str, str] = {}
     if term.seconds != DEFAULT_SECONDS and view.now(obj.id, *LEASE_SECONDS) is None:
         told[DURATION] = str(term.seconds)
-    shortened = _shortened(view, obj, lease, term)
     if shortened is not None:
         told[SHORTENED] = str(shortened)
     if told:
@@ -101,31 +102,32 @@ def _shortened(view: View, obj: Object, lease: Tree, term: _Term) -> Shortened |
     return known
 
 
-def _renewed(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decision]:
-    """Record the renewal before the lease was made longer.
-
-    What the load valve stretches counts from the next renewal on. A person's change counts at once (upstream), except
-    for an expired lease.
-    """
+def _renewed(view: View, obj: Object, lease: Tree, shortened: Shortened | None, term: _Term) -> Iterator[Decision]:
+    """Record the last renewal before the lease was made longer, and how long it lasts: what its agent knew then."""
     renewal = Renewal.parse(view.before(obj.id, *RENEWAL))
     covered = renewal is not None and renewal.covers(lease)
     stretched, renewed = view.now(obj.id, *LEASE_SECONDS) is not None, renew_time(lease)
     if term.before < term.seconds and renewed is not None:
         limit = min(term.before, renewal.seconds) if renewal is not None and covered else term.before
-        if stretched or _has_run_out(view, obj, lease, limit, term):
+        limit = _learned(view, obj, lease, limit, renewal, term)
+        if limit < term.seconds:
             yield Decision(obj.id, RENEWAL, Renewal(renewed, limit).entry, _LONGER)
             return
+    # While a shorter lease lasts as long as the longer one would, the record says that its agent never learned that.
+    longest = max(term.seconds, shortened.seconds if shortened else 0)
     # An obsolete record stays while leases are stretched: otherwise every cluster would be written again.
-    if renewal is not None and renewal.seconds < term.seconds and (covered or stretched):
+    if renewal is not None and renewal.seconds < longest and (covered or stretched):
         yield Decision(obj.id, RENEWAL, renewal.entry, _LONGER)
 
 
-def _has_run_out(view: View, obj: Object, lease: Tree, seconds: int, term: _Term) -> bool:
-    """Has the Lease expired by the old duration, considering a recent shortening?"""
+def _learned(view: View, obj: Object, lease: Tree, seconds: int, renewal: Renewal | None, term: _Term) -> int:
+    """By which duration the agent of a Lease that lasted `seconds` at the last run renews it: by a longer one if it
+    cannot know yet that it was made shorter, unless it is silent even so."""
     shortened = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
-    lasted = shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds
+    lasted = shortened.lasts(seconds, lease, renewal) if shortened else seconds
     until = expiry(obj, lease, term.factor * lasted)
-    return until is not None and term.now >= until
+    has_run_out = until is not None and term.now >= until
+    return shortened.learned(lease, renewal) if shortened and lasted > seconds and not has_run_out else seconds
 
 
 def _before(view: View, obj: Object, seconds: int) -> int:
