@@ -15,8 +15,7 @@ from datetime import datetime
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, TAINT_EFFECTS
-from muster.data.times import format_time
-from muster.data.tree import Tree, mappings_at
+from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -29,6 +28,7 @@ from muster.rules.taints.keys import (
     RequestedLatch,
     RequestedLatches,
     TaintKey,
+    present,
     taint_fields,
     taint_key,
     taint_text,
@@ -138,10 +138,7 @@ class _LatchingCluster:
     def _taint(self, key: TaintKey, now: datetime) -> Tree:
         """The taint as present, or as added now. One removed and added again in one run keeps its time."""
         known = self.before.get(key)
-        if known is not None and self.added.get(key, known.get("value") or "") == (known.get("value") or ""):
-            return {name: known[name] for name in ("timeAdded", "value") if name in known}
-        value = self.added[key]
-        return {"timeAdded": format_time(now), **({"value": value} if value else {})}
+        return present(known, self.added.get(key, dig(known, "value") or ""), now)
 
 
 def _because(policy: str, text: str = "") -> Because:

@@ -58,8 +58,11 @@ def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, list[Tree]]:
 
 
 def present(known: Tree, value: str, now: datetime) -> Tree:
-    """Return a taint with this value, without its key: as `known` from the last run, else as of now."""
-    if known and (known.get("value") or "") == value:
+    """Return a taint with this value, without its key: as `known` from the last run, else as of now.
+
+    A known one without the time, which a person has deleted from the derived file, is as of now, too.
+    """
+    if known and (known.get("value") or "") == value and "timeAdded" in known:
         return without_key(known)
     return {"timeAdded": format_time(now), **({"value": value} if value else {})}
 
