@@ -47,10 +47,13 @@ class PlacementCondition(NamedTuple):
 
 
 def satisfied(
-    eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int
+    eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int, refused: int = 0
 ) -> PlacementCondition:
     """Are as many clusters chosen as wanted? Gives the first reason that applies, also for a misconfigured
-    Placement."""
+    Placement. `refused`: how many clusters match, and are excluded by their taints, if none is left.
+
+    Upstream blames predicates for the work of taints, too.
+    """
     if not selected:
         if not eligible.bound:
             message = "No valid ManagedClusterSetBindings found in placement namespace"
@@ -61,9 +64,10 @@ def satisfied(
         if not eligible.available:
             message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
             return PlacementCondition("False", "AllManagedClusterSetsEmpty", message)
-        return PlacementCondition(
-            "False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
-        )
+        message = "No ManagedCluster matches any of the cluster predicate"
+        if refused:
+            message = f"Taints that the placement does not tolerate exclude all {refused} ManagedClusters that match"
+        return PlacementCondition("False", "NoManagedClusterMatched", message)
     if wanted is None or selected >= wanted:
         return PlacementCondition("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
     return PlacementCondition("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
@@ -177,7 +181,8 @@ def _scheduled(
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
     yield from _decisions(shared, schedule, id_, shards, because, chosen.horizon)
     yield from _numbers(id_, shards, because, chosen.horizon)
-    satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
+    refused = 0 if choice.tolerated.passing else len(choice.tolerated.refused)
+    satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected), refused)
     yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
     yield from _left(schedule, id_, choice.selected, chosen)
     yield from chosen.held.values()
