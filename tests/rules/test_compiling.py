@@ -88,3 +88,24 @@ def test_the_same_file_is_compiled_once() -> None:
     assert all(one is other for one, other in zip(first, again, strict=True))
     changed = ruled(policy("once", spec=", reason: Other")).compiled.of(ConditionPolicy)
     assert [one.id.name for one, other in zip(first, changed, strict=True) if one is not other] == ["once"]
+
+
+def test_an_unknown_condition_is_one_warning_and_never_the_policys_own() -> None:
+    rules = "".join(
+        f"  - {{name: r{number}, when: \"{when}\", status: 'False', reason: R}}\n"
+        for number, when in enumerate(
+            (
+                "'example.com/DiskPressured' in reported && reported['example.com/DiskPressured'].status == 'True'",
+                "status(conditions, 'example.com/DiskPressured') == 'True'",
+                "status(reported, 'Other') == 'True'",
+            )
+        )
+    )
+    policy = (
+        "apiVersion: muster.dev/v1alpha1\nkind: ConditionPolicy\nmetadata: {name: p}\nspec:\n"
+        f"  target: {{kind: ManagedCluster}}\n  type: example.com/DiskPressure\n  rules:\n{rules}"
+    )
+    found = check_snapshot(MemorySnapshot({"p.yaml": policy}), None).sorted_findings()
+    warnings = [(one.message, one.hint) for one in found if one.code == "MUS303"]
+    assert [message.split("'")[1] for message, _ in warnings] == ["example.com/DiskPressured", "Other"]
+    assert warnings[0][1] == "agents report it, or another policy decides it: until then it is missing"

@@ -305,6 +305,10 @@ class Code(StrEnum):
     INVALID_SELECTOR = ("MUS281", _E, "selector that no API server accepts",
         "`In` and `NotIn` need values, and `Exists` and `DoesNotExist` take none. The selecting object does not "
         "change: a set keeps its clusters, a Placement its decisions. A policy or a budget decides nothing new.")
+    NAME_NOT_FOR_A_HUB = ("MUS282", _W, "name that does not fit where it is used",
+        "The object's name becomes a namespace, or the value of a label, where an API server allows fewer characters "
+        "than in a name. The object counts here, and a hub refuses what belongs to it: a cluster's Lease, a "
+        "Placement's decisions.")
     # -- 3xx: expressions and policies
     CEL_SYNTAX = ("MUS301", _E, "CEL syntax",
         "The expression does not parse.")

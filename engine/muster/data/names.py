@@ -28,7 +28,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?`, or nothing."""
     match = nearest(name, known)
-    return f"did you mean {match!r}?" if match else ""
+    return did_you_mean_text(match) if match else ""
+
+
+def did_you_mean_text(name: str) -> str:
+    """Return the hint that proposes a name."""
+    return f"did you mean {name!r}?"
 
 
 _LABEL_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"

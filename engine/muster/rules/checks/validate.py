@@ -41,6 +41,7 @@ from muster.rules.checks.lints import (
     selector_findings,
     set_findings,
 )
+from muster.rules.checks.names import name_findings
 from muster.rules.checks.waivers import waiver_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
 from muster.rules.policies.lazy import Witness
@@ -59,7 +60,7 @@ def _freeze_findings(fleet: Fleet) -> Iterator[Finding]:
 #: A fault in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
     set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
-    branch_findings, _freeze_findings, decided_taints, waiver_findings,
+    branch_findings, _freeze_findings, decided_taints, waiver_findings, name_findings,
 )  # fmt: skip
 
 

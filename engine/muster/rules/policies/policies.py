@@ -4,8 +4,8 @@ Compiling reports mistakes once, at their place in the file. The expressions of 
 checker knows every name and field.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from functools import cache
 from typing import Generic, TypedDict, TypeVar
 
@@ -16,7 +16,7 @@ from muster.data.decision import Because, Input
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME, Kind
-from muster.data.names import did_you_mean
+from muster.data.names import did_you_mean, did_you_mean_text
 from muster.data.tree import At, Tree, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
@@ -127,7 +127,20 @@ class PolicyKind(Generic[P]):
             params=params,
         )  # fmt: skip
         policy = self.build(obj, compiler, common)
-        return (None if compiler.failed else policy), compiler.findings
+        return (None if compiler.failed else policy), _once(compiler.findings, str(obj.spec.get("type", "")))
+
+
+def _once(findings: Iterable[Finding], own_type: str) -> list[Finding]:
+    """Of several warnings of one unknown condition, the first; none proposes the condition that the policy itself
+    decides, which would be a circle."""
+    shown: dict[str, Finding] = {}
+    for number, finding in enumerate(findings):
+        _, opened, key = finding.message.partition("['")
+        is_unknown_key = finding.code is Code.CEL_SUSPICIOUS and opened
+        if is_unknown_key and own_type and finding.hint == did_you_mean_text(own_type):
+            finding = replace(finding, hint="agents report it, or another policy decides it: until then it is missing")
+        shown.setdefault(key if is_unknown_key else str(number), finding)
+    return list(shown.values())
 
 
 def remembered(
