@@ -6,7 +6,7 @@ What a run makes of it is compared whole: files, transitions, findings, what is 
 # ruff: noqa: E501 - documents
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -118,6 +118,7 @@ class Living:
     silent: dict[str, Collection[str]] = field(default_factory=dict)
     ahead: list[Callable[[], str]] = field(default_factory=list)
     works: dict[str, dict[str, str]] = field(default_factory=dict)
+    landed: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
@@ -177,10 +178,20 @@ class Living:
         tip = branch_tip(repository, "main")
         assert tip is not None
         if settled.files:
+            self._changes_content(settled.files)
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             commit = build_commit(repository, files, commit_message(settled.last, settled.changes), tip)
             advance(repository, branch="main", expected=tip, commit=commit)
             self.repo.git("reset", "--quiet", "--hard")
+
+    def _changes_content(self, files: Mapping[str, str | None]) -> None:
+        """No file that a run wrote changes in nothing but an order or a form."""
+        for path, text in files.items():
+            before = self.landed.get(path)
+            if before and text and path.endswith(".yaml") and (self.repo.path / path).exists():
+                same_as_landed = (self.repo.path / path).read_text(encoding="utf-8") == before
+                assert not same_as_landed or yaml.safe_load(before) != yaml.safe_load(text), path
+        self.landed.update(files)
 
     # -- what happens
 

@@ -1,7 +1,8 @@
 """Derived parts as trees and as files: from decisions to the object written under `derived/`.
 
-The bytes depend on the decisions alone: keys have a fixed order, lists are sorted by their key if they have one. Only
-transitions change files, because a decision contains no time but that of a transition.
+The bytes depend on the decisions alone: keys have a fixed order (below `status.muster` that of
+`muster.fleet.bookkeeping`), lists are sorted by their key if they have one. Only transitions change files, because a
+decision contains no time but that of a transition.
 """
 
 import hashlib
@@ -14,7 +15,8 @@ from typing import Final, TypeAlias, TypeGuard
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import OPTIONAL_KEYS, ListKeys, kind_of
-from muster.data.tree import Tree
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.bookkeeping import order_at
 from muster.fleet.merge import element_key
 
 HEADER = "Written by muster. Edits are overwritten by the next reconcile."
@@ -60,6 +62,7 @@ _MOST_FORMS: Final = 1024
 _forms: dict[tuple[object, ...], _Form | None] = {}
 _seen: Counter[tuple[object, ...]] = Counter()
 _CONDITIONS: Final = ("status", "conditions")
+_MUSTER: Final = ("status", "muster")
 
 
 class _OtherFormError(Exception):
@@ -95,6 +98,7 @@ def _learnt(id_: ObjectId, paths: tuple[Path, ...]) -> _Form | None:
     list_keys, own = kind_of(id_).list_keys, set(paths)
     stand_ins: dict[str, str] = {"0name": "name", "0namespace": "namespace"}
     values: dict[Path, Tree] = {}
+    orders: list[Callable[[Tree], Tree]] = []
     for number, path in enumerate(paths):
         if path[:2] == _CONDITIONS and len(path) == 3 and list_keys.get("status.conditions") == ("type",):
             values[path] = {None: f"0{number}"}
@@ -105,11 +109,14 @@ def _learnt(id_: ObjectId, paths: tuple[Path, ...]) -> _Form | None:
             return None
         values[path] = f"0{number}"
         stand_ins[f"0{number}"] = f"values[{number}]"
+        if path[:2] == _MUSTER:
+            stand_ins[f"0{number}"] = f"orders[{len(orders)}](values[{number}])"
+            orders.append(order_at(kind_of(id_), *map(str, path[2:])).of)
     if any(path[:length] in own for path in paths for length in range(1, len(path))):
         return None
     body = _built(id_._replace(name="0name", namespace="0namespace" if id_.namespace else ""), values)
     code = f"lambda name, namespace, values: {_expression(body, stand_ins)}"
-    return eval(code, {"condition": _condition})  # type: ignore[no-any-return]  # noqa: S307 - of reprs alone
+    return eval(code, {"condition": _condition, "orders": orders})  # type: ignore[no-any-return]  # noqa: S307 - of reprs alone
 
 
 def _expression(tree: Tree, stand_ins: Mapping[str, str]) -> str:
@@ -178,6 +185,8 @@ def in_order(body: Tree) -> Tree:
             keyed = (element if name == "conditions" else _keys_first(element, fields) for element in elements)
             ordered = sorted(keyed, key=_sort_key(fields))
             body[section] = {**body[section], name: ordered}
+    if (known := mapping_at(body, "status").get("muster")) is not None:
+        body["status"] = {**body["status"], "muster": order_at(kind).of(known)}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
         for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))

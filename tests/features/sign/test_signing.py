@@ -111,6 +111,21 @@ def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
     assert not here.git("ls-files", "derived/certificatesigningrequests/b.yaml")  # who asked takes it away again
 
 
+def test_a_rotation_is_one_commit_of_the_signer(authority: Authority, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "repo")
+    repo.commit({"c1.yaml": CLUSTER, "a.yaml": request("a")})
+    decided(repo)
+    signing(repo, authority)
+    repo.commit_to("refs/heads/agents/c1", {"b.yaml": request("b")})
+    decided(repo)
+    assert derived(repo, "b")["status"]["muster"]["decided"]["vouchedBy"] == ["a"]
+    assert signing(repo, authority).commit is not None
+    assert set(derived(repo, "b")["status"]["muster"]["decided"]) == {"request", "signed", "vouchedBy"}
+    signed = repo.tip()
+    decided(repo)
+    assert repo.tip() == signed, "the next run has nothing to write, not even an order"
+
+
 APART = """\
 apiVersion: muster.dev/v1alpha1
 kind: Fleet
