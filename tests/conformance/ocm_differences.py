@@ -411,24 +411,6 @@ def _no_error(_case: Json, expect: Json) -> None:
     expect.pop("error_contains", None)
 
 
-def _blames_predicates(case: Json) -> bool:
-    """All clusters have taints, which upstream's message does not say."""
-    clusters = [body for body in case["given"]["objects"] if body["kind"] == "ManagedCluster"]
-    tainted = all(body.get("spec", {}).get("taints") for body in clusters)
-    placements = [body for body in case["given"]["objects"] if body["kind"] == "Placement"]
-    matches_all = not any(body.get("spec", {}).get("predicates") for body in placements)
-    found = _expects(case, "PlacementSatisfied", reason="NoManagedClusterMatched")
-    return bool(clusters) and tainted and matches_all and found is not None
-
-
-def _names_taints(case: Json, expect: Json) -> None:
-    count = sum(body["kind"] == "ManagedCluster" for body in case["given"]["objects"])
-    for condition in expect["conditions"]:
-        if condition["type"] == "PlacementSatisfied":
-            text = f"Taints that the placement does not tolerate exclude all {count} ManagedClusters that match"
-            condition["message"] = text
-
-
 #: Deliberate differences, by the words with which docs/ocm.md tells users of them; the expectation is changed, not
 #: dropped.
 DIFFERENCES: tuple[Difference, ...] = (
@@ -448,6 +430,4 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference("a misconfigured Placement keeps its decisions", _is_misconfigured, _keeps_decisions, _loses_decisions),
     Difference("only accepted clusters are candidates of Placements", _chooses_unaccepted, _accepted_only),
     Difference("expired scores count as 0", _only_warns, _no_error),
-    Difference("`PlacementSatisfied` says that taints exclude all clusters that match", _blames_predicates,
-               _names_taints),
 )  # fmt: skip
