@@ -35,7 +35,6 @@ from muster.fleet.report_parts import merge_parts
 from muster.fleet.settings import settings_of
 from muster.fleet.vanished.find import find_vanished
 from muster.fleet.vocabulary import rename_conditions, translate_builtin
-from muster.fleet.vouching import with_vouched_certificates
 
 
 def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
@@ -73,7 +72,11 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     previous = rename_conditions(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous, reading.parts, snapshot.agents.identities)
-    objects, previous, unvouched = with_vouched_certificates(objects, previous, settings)
+    unvouched = list[Finding]()
+    if settings.signing_required:
+        from muster.fleet.vouching import with_vouched_certificates  # few fleets sign
+
+        objects, previous, unvouched = with_vouched_certificates(objects, previous, settings)
     reported = (one for one in reading.findings if not settings.is_foreign(reading.groups.get(one)))
     findings = (*reported, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound, *unvouched)
     return Fleet(

@@ -16,7 +16,6 @@ from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import OPTIONAL_KEYS, ListKeys, kind_of
 from muster.data.tree import Tree, mapping_at
-from muster.fleet.bookkeeping import order_at
 from muster.fleet.merge import element_key
 
 HEADER = "Written by muster. Edits are overwritten by the next reconcile."
@@ -111,6 +110,8 @@ def _learnt(id_: ObjectId, paths: tuple[Path, ...]) -> _Form | None:
         stand_ins[f"0{number}"] = f"values[{number}]"
         if path[:2] == _MUSTER:
             stand_ins[f"0{number}"] = f"orders[{len(orders)}](values[{number}])"
+            from muster.fleet.bookkeeping import order_at  # a check renders nothing
+
             orders.append(order_at(kind_of(id_), *map(str, path[2:])).of)
     if any(path[:length] in own for path in paths for length in range(1, len(path))):
         return None
@@ -186,6 +187,8 @@ def in_order(body: Tree) -> Tree:
             ordered = sorted(keyed, key=_sort_key(fields))
             body[section] = {**body[section], name: ordered}
     if (known := mapping_at(body, "status").get("muster")) is not None:
+        from muster.fleet.bookkeeping import order_at
+
         body["status"] = {**body["status"], "muster": order_at(kind).of(known)}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))

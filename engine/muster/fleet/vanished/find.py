@@ -30,7 +30,6 @@ from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.misspelt import Guess
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
-from muster.fleet.vanished.earlier import earlier_declarations
 from muster.fleet.vanished.search import Search, accounted_for, by_history, names_object, read_again
 from muster.fleet.vanished.undeclared import by_declaration
 
@@ -149,6 +148,8 @@ def find_vanished(
             by_name(search, left_out, ignored)
     unidentified = bool(search.unclear) and not accounted_for(search, past)
     if search.broken or reading.broken:
+        from muster.fleet.vanished.earlier import earlier_declarations  # of a broken fleet alone
+
         stand_ins += tuple(earlier_declarations(search))
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""

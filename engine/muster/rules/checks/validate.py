@@ -31,7 +31,6 @@ from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.rules.admission.judge import admit
 from muster.rules.admission.policies import compile_admissions
-from muster.rules.admission.unjudged import unjudged
 from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
@@ -110,9 +109,12 @@ def validate(
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     broken.update(of_kinds(errors_of(admission.invalid_reports), ADD_ON_PLACEMENT_SCORE))
     checked = replace(checked, objects=admission.objects)
-    new = list(unjudged(replace(checked, broken=frozenset(broken)), broken))
-    findings.extend(new)
-    broken.update(errors_of(new))
+    if broken:
+        from muster.rules.admission.unjudged import unjudged  # only broken policies leave objects unjudged
+
+        new = list(unjudged(replace(checked, broken=frozenset(broken)), broken))
+        findings.extend(new)
+        broken.update(errors_of(new))
     compiled, found = _with_placements(checked, compiled)
     if checked.of(MANIFEST_WORK_REPLICA_SET):
         from muster.rules.works.checks import strategy_findings

@@ -12,10 +12,10 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
 from muster.rules.policies.lazy import Witness, cost_share
-from muster.rules.policies.wakes import Wakes
 
 if TYPE_CHECKING:
     from muster.rules.calendars.calendar import Calendar
+    from muster.rules.policies.wakes import Wakes
 
 P = TypeVar("P")
 
@@ -40,6 +40,12 @@ class Compiled:
 NOTHING = Compiled({})
 
 
+def _wakes() -> "Wakes":
+    from muster.rules.policies.wakes import Wakes  # a check decides nothing
+
+    return Wakes()
+
+
 @dataclass(frozen=True, slots=True)
 class InForce:
     """The settings and policies in force.
@@ -53,7 +59,7 @@ class InForce:
     grace: int
     counts: Mapping[Kind, int]
     witness: "Witness | None" = None
-    wakes: Wakes = field(default_factory=Wakes)
+    wakes: "Wakes" = field(default_factory=_wakes)
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     @property
