@@ -6,7 +6,8 @@ timer restarts and no cluster moves. From the next run on, `derived/` is the pas
 ordinary input. Built-in taints and placement decisions in a file never hold anything back, not even in the first run.
 
 Only an object as a hub serves it, spec and status in one document, has such a past. A status in its own file, or on an
-agent's ref, is a report. `Deciders` tells what the fleet's policies decide, from their objects before compilation.
+agent's ref, is a report; a hub's word that an add-on's cluster is silent is none anywhere. `Deciders` tells what the
+fleet's policies decide, from their objects before compilation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,6 +31,8 @@ PROVISIONED = frozenset(("installed", "clusterMetadata"))
 _CONDITIONS = "conditions"
 #: The condition reason with which a hub's controller approves a certificate request.
 APPROVED_BY_HUB = "AutoApprovedByHubCSRApprovingController"
+#: The condition reason with which a hub's controllers say that a cluster is silent, of the cluster and of its add-ons.
+SILENCE_BY_HUB = "ManagedClusterLeaseUpdateStopped"
 #: Status fields and condition types that both a hub's controllers and muster decide.
 _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     kinds.PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
@@ -46,6 +49,7 @@ _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("ApplySucceeded", "Available"),
     ),
     kinds.CSR: ((), ("Approved", "Denied")),
+    kinds.MANAGED_CLUSTER_ADD_ON: ((), ("Available",)),
     kinds.MULTI_CLUSTER_INGRESS: (("serviceLocations", "trafficBlockClusters"), ()),
 }
 
@@ -139,6 +143,8 @@ def adopt(
             past[id_] = decided
         if obj.kind in kinds.CLUSTERS:
             found[id_] = _without_derived_taints(obj, deciders)
+        elif obj.kind is kinds.MANAGED_CLUSTER_ADD_ON:
+            found[id_] = _without_silence(obj)
         elif (
             obj.kind is kinds.PLACEMENT_DECISION
             and kinds.PLACEMENT.id(obj.labels.get(_PLACEMENT_LABEL, ""), obj.id.namespace) in objects
@@ -197,6 +203,8 @@ def _decided_status(kind: Kind, status: Tree) -> Tree:
     conditions = [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]
     if kind is kinds.CSR:  # any other condition of a request is a person's
         conditions = [c for c in conditions if c.get("reason") == APPROVED_BY_HUB]
+    if kind is kinds.MANAGED_CLUSTER_ADD_ON:  # any other is its agent's
+        conditions = [c for c in conditions if c.get("reason") == SILENCE_BY_HUB]
     if conditions:
         found[_CONDITIONS] = conditions
     return found
@@ -248,6 +256,15 @@ def _decided_deployment(body: Tree) -> dict[str, Tree]:
     # The hub requested the power state at this time: timeouts of a start or a stop count from it.
     own = {"powerStateSince": times[0]} if times and isinstance(times[0], str) else {}
     return {"metadata": metadata, "spec": spec, "status": {"muster": own} if own else {}}
+
+
+def _without_silence(obj: Object) -> Object:
+    """An add-on without the hub's word that its cluster is silent, which is no report of its agent."""
+    conditions = mappings_at(obj.body, "status", _CONDITIONS)
+    own = [condition for condition in conditions if condition.get("reason") != SILENCE_BY_HUB]
+    if len(own) == len(conditions):
+        return obj
+    return replace(obj, body={**obj.body, "status": {**obj.body["status"], _CONDITIONS: own}})
 
 
 def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:

@@ -14,7 +14,7 @@ from muster.data import kinds
 from muster.data.agentref import GROUP
 from muster.data.kinds import Kind
 from muster.data.tree import Tree, mapping_at, mappings_at
-from muster.fleet.adoption import PROVISIONED
+from muster.fleet.adoption import PROVISIONED, SILENCE_BY_HUB
 from muster.fleet.agents import DECIDED_CONDITIONS
 from muster.fleet.leases import CLUSTER_NAME
 
@@ -26,8 +26,6 @@ _OF_THE_ADD_ON_MANAGER: Final = frozenset((
     "Configured", "HostingClusterValidity", "HostingManifestApplied", "ManifestApplied", "Progressing",
     "RegistrationApplied",
 ))  # fmt: skip
-#: What the hub writes into the agent's condition when the agent is silent.
-_SILENCE: Final = "ManagedClusterLeaseUpdateStopped"
 _WORK_STATUS: Final = ("conditions", "resourceStatus")
 #: The fields of a request that say what is asked for. The server fills in the others; of them, only the user name of
 #: the cluster's own agent counts.
@@ -47,7 +45,7 @@ def agent_part(kind: Kind, body: Tree) -> Tree:
 
 
 def _cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
-    yield "status", _status(body, lambda c: c.get("type") not in _OF_THE_HUB and c.get("reason") != _SILENCE)
+    yield "status", _status(body, lambda c: c.get("type") not in _OF_THE_HUB and c.get("reason") != SILENCE_BY_HUB)
 
 
 def _karmada_cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
@@ -55,7 +53,7 @@ def _karmada_cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
 
 
 def _add_on(body: Tree) -> Iterator[tuple[str, Tree]]:
-    status = _status(body, lambda c: c.get("type") not in _OF_THE_ADD_ON_MANAGER and c.get("reason") != _SILENCE)
+    status = _status(body, lambda c: c.get("type") not in _OF_THE_ADD_ON_MANAGER and c.get("reason") != SILENCE_BY_HUB)
     yield "status", {"conditions": status["conditions"]} if "conditions" in status else {}
 
 

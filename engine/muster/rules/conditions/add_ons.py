@@ -21,7 +21,7 @@ from muster.fleet.leases import DEFAULT_SECONDS, GRACE_FACTOR, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.stages import CONDITIONS, Context, Local
-from muster.rules.transitions import condition_decision
+from muster.rules.transitions import condition
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
 _AVAILABLE: Final = "Available"
@@ -38,10 +38,8 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | W
         of = MANAGED_CLUSTER.id(add_on.id.namespace)
         cluster = view.now(of, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
-            statement = ("Unknown", cluster["reason"], cluster["message"])
-            yield condition_decision(
-                view, add_on.id, _AVAILABLE, statement, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
-            )
+            said = ("Unknown", cluster["reason"], cluster["message"])
+            yield _decision(view, add_on, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now)
         elif lease := leases.get(LEASE.id(add_on.id.name, add_on.id.namespace)):
             yield from _leased(view, add_on, lease, now)
 
@@ -57,12 +55,21 @@ def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterato
     because = Because("add-ons", (Input(_RENEWED, lease.id),))
     if end is not None and now >= end:
         said = ("Unknown", _STOPPED, f"{add_on.id.name} add-on stopped updating its lease.")
-        yield condition_decision(view, add_on.id, _AVAILABLE, said, because, now)
+        yield _decision(view, add_on, said, because, now)
     elif _AVAILABLE not in view.reported(add_on.id):
         said = ("True", _UPDATED, f"{add_on.id.name} add-on is available.")
-        yield condition_decision(view, add_on.id, _AVAILABLE, said, because, now, end)
+        yield _decision(view, add_on, said, because, now, end)
     elif end is not None:
         yield Wake(add_on.id, because, end)
+
+
+def _decision(
+    view: View, add_on: Object, said: tuple[str, str, str], because: Because, now: datetime, end: datetime | None = None
+) -> Decision:
+    """Decide whether the add-on is available. Its time is that of the last run's condition, or of its agent's report,
+    with this status."""
+    before = view.conditions_before(add_on.id).get(_AVAILABLE) or view.reported(add_on.id).get(_AVAILABLE)
+    return Decision(add_on.id, (*CONDITIONS, (_AVAILABLE,)), condition(before, *said, now=now), because, end)
 
 
 STAGE = Local("add-ons", stage, derives=(((MANAGED_CLUSTER_ADD_ON,), (CONDITIONS,)),))
