@@ -20,6 +20,16 @@ def test_the_nearest(name: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [("prd-77", "prod-77"), ("prodd-77", "prod-77"), ("prod-7_7", "prod-77"), ("rpod-77", "prod-77"),
+     ("pr0d-77", "prod-77"),
+     ("PROD-77", "prod-77"), ("production-77", ""), ("x" * 100_000, "")],
+)  # fmt: skip
+def test_of_very_many_names_the_one_that_a_single_slip_makes(name: str, meant: str) -> None:
+    assert nearest(name, (f"prod-{number}" for number in range(2_000))) == meant
+
+
+@pytest.mark.parametrize(
     ("name", "slip"),
     [
         ("Validate", "validate"), ("vaildate", "validate"), ("validat", "validate"), ("validates", "validate"),

@@ -10,7 +10,7 @@ from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import At
 from muster.data.yaml import positions
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.nodes import Composed, compose
+from muster.data.yaml.nodes import ComposedFile, compose
 from muster.fleet.places import expression_place, place_of, places_of
 
 TEXT = """\
@@ -28,8 +28,8 @@ spec:
 LIST = "apiVersion: v1\nkind: List\nitems:\n- {}\n- metadata: {name: a}\n  spec:\n    hubAcceptsClient: false\n"
 
 
-def part(text: str, path: str = "a.yaml", item: int | None = None) -> Part:
-    (document,) = load_documents(text.encode(), path).documents
+def part(text: str, path: str = "a.yaml", item: int | None = None, index: int = 0) -> Part:
+    document = load_documents(text.encode(), path).documents[index]
     body = document.body if item is None else document.body["items"][item]
     source = SourceFile(path, "", text.encode)
     return Part(MANAGED_CLUSTER.id("a"), "v1", body, Layer.INPUT, source, document.index, item)
@@ -69,15 +69,17 @@ def test_a_character_of_an_expression() -> None:
     assert "bad" in excerpt
 
 
-def test_a_file_is_read_once_for_all_that_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Counter[int]()
+def test_a_file_is_read_once_for_all_findings_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Counter[str]()
 
-    def counted(data: bytes, index: int, label: str) -> Composed:
-        read[index] += 1
-        return compose(data, index, label)
+    def counted(data: bytes, label: str) -> ComposedFile:
+        read[label] += 1
+        return compose(data, label)
 
     monkeypatch.setattr(positions, "compose", counted)
-    written = part(TEXT + "# of this test alone\n")
-    for path in (("spec",), ("spec", "taints", 0), ("metadata", "name")):
-        place_of([written], path)
-    assert read == {0: 1}
+    content = f"{TEXT}# of this test alone\n---\n{TEXT}"
+    for index in range(2):
+        written = part(content, index=index)
+        for path in (("spec",), ("spec", "taints", 0), ("metadata", "name")):
+            place_of([written], path)
+    assert read == {"a.yaml": 1}

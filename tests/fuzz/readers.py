@@ -330,7 +330,7 @@ _READERS: dict[str, Read] = {
     "jsonpath": _each(parse, _in("{.a['TEXT']}", parse), _in("{.a[?(@.b=='TEXT')]}", parse)),
     "message": _formats,
     "text": _printed,
-    "window": _window,
+    "window": _each(_window, _in("00:00-24:00 except TEXT2026-01-02", _window)),
     "number": _NUMBERS,
     "expression": _compiled,
     "literal": _each(_in("'TEXT'", _compiled), _in('b"TEXT"', _compiled), _in("'''TEXT'''", _compiled)),

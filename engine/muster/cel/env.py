@@ -6,6 +6,7 @@ expressions are checked against it, and compiled for these types.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,11 @@ from muster.cel.types import BOOL, Type, json_digest, may_have_times, type_diges
 from muster.dataclass import dataclass
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@lru_cache(maxsize=64)  # thousands of policies have the same
+def _keys_digest(keys: frozenset[str]) -> str:
+    return json_digest(sorted(keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Env:
             "container": self.container,
             "checked": self.typed,
             "overloads": [f"{entry.id} {entry.signature}" for entry in self.overloads],
-            "keys": {name: sorted(keys) for name, keys in self.known_keys.items()},
+            "keys": {name: _keys_digest(frozenset(keys)) for name, keys in self.known_keys.items()},
             "result": None if self.expected is None else type_digest(self.expected),
             "cost": [self.max_cost, self.max_estimate],
         }

@@ -4,25 +4,39 @@
 misspelt only if few letters differ, because other programs have names like ours.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 #: Longer names have no near ones: comparing two takes time in proportion to the product of their lengths.
 _MOST_CHARACTERS = 300
+#: Comparing with more names is left out: in a fleet, as many may be misspelt.
+_MANY = 300
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-./"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that `name` probably means: equal except for case, else the closest; empty if none is
-    near."""
+    near. Of very many names, one that differs by a single slip."""
     if len(name) > _MOST_CHARACTERS:
         return ""
     candidates = sorted(other for other in known if other != name and len(other) <= _MOST_CHARACTERS)
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
         return exact
+    if len(folded) > _MANY:
+        return next((folded[slip] for slip in _one_letter_off(name.casefold()) if slip in folded), "")
     from difflib import get_close_matches  # few runs have a mistake
 
     matches = get_close_matches(name.casefold(), sorted(folded), n=1, cutoff=0.6)
     return folded[matches[0]] if matches else ""
+
+
+def _one_letter_off(name: str) -> Iterator[str]:
+    """Yield the names that a single slip turns into this one: a letter too many, swapped, wrong or missing."""
+    splits = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    yield from (before + after[1:] for before, after in splits if after)
+    yield from (f"{before}{after[1]}{after[0]}{after[2:]}" for before, after in splits if len(after) > 1)
+    yield from (before + letter + after[1:] for before, after in splits if after for letter in _LETTERS)
+    yield from (before + letter + after for before, after in splits for letter in _LETTERS)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from muster.data.ids import ObjectId
@@ -52,6 +53,13 @@ class SourceFile(NamedTuple):
     def label(self) -> str:
         """How messages name the file: the path, after the agent ref if it comes from one."""
         return f"{self.ref}:{self.path}" if self.ref else self.path
+
+
+@lru_cache(maxsize=4)
+def content_of(source: SourceFile) -> bytes:
+    """Return a file's content, read once for all findings about it: they come file by file, and may be thousands.
+    Raises as `read` does."""
+    return source.read()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, FLEET, Kind
 from muster.data.names import did_you_mean, few
 from muster.data.snapshot import Skipped
-from muster.data.source import Part, Place, SourceFile
+from muster.data.source import Part, Place, SourceFile, content_of
 from muster.data.tree import Tree
 from muster.data.yaml.problem import Document, Problem
 from muster.dataclass import dataclass
@@ -115,7 +115,7 @@ def _at_key(origin: Origin, key: str) -> Place:
     from muster.data.yaml.positions import locate  # only needed for findings
 
     inside = (key,) if origin.item is None else ("items", origin.item, key)
-    mark = locate(origin.source.read(), origin.document.index, inside, label=origin.source.label)
+    mark = locate(content_of(origin.source), origin.document.index, inside, label=origin.source.label)
     return Place(origin.source.label, mark.line, mark.column)
 
 

@@ -7,7 +7,7 @@ from muster.data.decision import AnyPath, Path
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.kinds import ListKeys, list_keys_of
-from muster.data.source import Part, Place
+from muster.data.source import Part, Place, content_of
 from muster.data.tree import At, Tree
 from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
@@ -75,19 +75,18 @@ def _locate(part: Part, steps: At) -> Place:
     from muster.data.yaml.positions import locate  # only needed for findings
 
     inside = ("items", part.item, *steps) if part.item is not None else steps
-    mark = locate(part.source.read(), part.index, inside, label=part.source.label)
+    mark = locate(content_of(part.source), part.index, inside, label=part.source.label)
     return Place(part.source.label, mark.line, mark.column)
 
 
 def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
     """Return the place of a character in the text at `path`, and its source line with a caret."""
-    from muster.data.yaml.positions import excerpt, locate
+    from muster.data.yaml.positions import excerpt, locate, text_lines
     from muster.data.yaml.scalars import Position, position_in_scalar
 
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
     inside = ("items", part.item, *path) if part.item is not None else path
-    data = part.source.read()
+    data = content_of(part.source)
     mark = locate(data, part.index, inside, label=part.source.label)
-    lines = data.decode("utf-8", "replace").splitlines()
-    at = position_in_scalar(lines, Position(mark.value_line, mark.value_column), mark.style, offset)
+    at = position_in_scalar(text_lines(data), Position(mark.value_line, mark.value_column), mark.style, offset)
     return Place(part.source.label, at.line, at.column), excerpt(data, at.line, at.column)

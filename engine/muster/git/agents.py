@@ -155,7 +155,8 @@ _last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
     """Return the refs that count or do not, whatever their dates, and the groups of refs that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
-    listed = [("", match[1]) for match in _BROKEN.finditer(asked.listing.complaints)]
+    complaints = asked.listing.complaints
+    listed = [("", match[1]) for match in _BROKEN.finditer(complaints)] if complaints else []
     relays = list[tuple[str, str]]()
     known = {remote.name for remote in settings.remotes}
     for record in os.fsdecode(asked.listing.lines).splitlines():

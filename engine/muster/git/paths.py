@@ -26,7 +26,8 @@ _NTFS: Final = frozenset((b".git", b"git~1"))
 
 def is_dotgit(name: bytes) -> bool:
     """Does the name of a file or folder mean `.git` on some file system?"""
-    if any(step.partition(b":")[0].rstrip(b". ") in _NTFS for step in name.lower().split(b"\\")):
+    lowered = name.lower()
+    if b"git" in lowered and any(step.partition(b":")[0].rstrip(b". ") in _NTFS for step in lowered.split(b"\\")):
         return True
     if name.isascii():
         return False

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from muster.cel.runtime.windows import parse, state, state_then
+from muster.cel.runtime.windows import WindowError, parse, state, state_then
 from tests.support.examples import often
 
 ZONES = (
@@ -56,3 +56,10 @@ def test_a_state_is_found_once_for_all_objects_of_a_run() -> None:
 def test_in_the_first_and_last_hours_of_all_times_a_window_may_be_closed(at: datetime) -> None:
     found = [state_then(parse("always", place), at) for place in ("Pacific/Auckland", "America/Los_Angeles")]
     assert found.count((False, None)) == 1, "one of the two time zones has no such time"
+
+
+def test_too_many_exceptions() -> None:
+    days = ",".join(f"2026-01-{day:02d}" for day in range(1, 26))
+    parse(f"always except {','.join([days] * 20)}")
+    with pytest.raises(WindowError, match="501 exceptions; 500 are allowed"):
+        parse(f"always except {','.join([days] * 20)},2026-01-01")

@@ -5,10 +5,10 @@ clocks skip in spring opens nothing, and one that they show twice in autumn is o
 named days and ends on the next ones. Exceptions close whole days, also the rest of a window that began the day before.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from muster.dataclass import dataclass
@@ -30,7 +30,11 @@ _LOOK_AHEAD = timedelta(days=16)
 """Clocks skip a weekly time at most once: after so long without a change, only an exception makes one."""
 _MARGIN = timedelta(days=2)
 
+MAX_EXCEPTIONS = 500
+"""The most days and periods that windows leave out, as in the schema of a Calendar."""
+
 Minutes: TypeAlias = tuple[int, int]
+_Exceptions = TypeVar("_Exceptions", bound=Sized)
 
 
 class WindowError(ValueError):
@@ -184,7 +188,7 @@ def parse(text: str, default_zone: str = "UTC") -> Windows:
     else:
         for window in weekly.split(";"):
             _add(days, *_window(window))
-    closed = tuple(period(one) for one in exceptions.split(",")) if exceptions else ()
+    closed = tuple(period(one) for one in _few(exceptions.split(","))) if exceptions else ()
     return Windows(zone(place if named else default_zone), tuple(tuple(sorted(set(spans))) for spans in days), closed)
 
 
@@ -222,10 +226,18 @@ def _add(days: list[list[Minutes]], chosen: Iterable[int], start: int, end: int)
 
 def weekly(spans: Iterable[tuple[frozenset[int], int, int]], place: tzinfo, closed: tuple[Period, ...]) -> Windows:
     """Return windows of days, first and last minute; without any they are always open. Raises WindowError."""
+    _few(closed)
     days = [list[Minutes]() for _ in DAYS]
     for chosen, start, end in tuple(spans) or ((_ALL_DAYS, 0, _DAY),):
         _add(days, chosen, start, end)
     return Windows(place, tuple(tuple(sorted(set(each))) for each in days), closed)
+
+
+def _few(exceptions: _Exceptions) -> _Exceptions:
+    """Return exceptions if there are not too many: to find the next change, all are looked at again and again."""
+    if len(exceptions) > MAX_EXCEPTIONS:
+        raise WindowError(f"{len(exceptions):,} exceptions; {MAX_EXCEPTIONS} are allowed")
+    return exceptions
 
 
 def days_of(text: str) -> frozenset[int]:

@@ -5,7 +5,7 @@ hardly any of them will ever be asked for, and one walk for both would make thre
 documents give the part before the error.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -52,6 +52,7 @@ class Node:
     mapping: bool = False
     keys: list["Node"] = field(default_factory=list)
     items: list["Node"] = field(default_factory=list)
+    _indices: dict[str, int] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -61,7 +62,9 @@ class Node:
     def child(self, step: Step) -> int | None:
         """Return the index of a step's item, the first where a key stands twice; None if there is none."""
         if isinstance(step, str):
-            return next((index for index, key in enumerate(self.keys) if key.text == step), None)
+            if self._indices is None:
+                self._indices = {key.text: index for index, key in reversed(list(enumerate(self.keys)))}
+            return self._indices.get(step)
         is_item = self.style is None and not self.mapping and 0 <= step < len(self.items)
         return step if is_item else None
 
@@ -134,29 +137,32 @@ class Composed(NamedTuple):
     shifts: jsontext.Shifts = jsontext.NO_SHIFTS
 
 
-def compose(data: bytes, index: int, label: str = "") -> Composed:
-    """Return document `index`, counted as the loader counts, as far as it can be read; root None otherwise."""
+class ComposedFile(NamedTuple):
+    """The documents of a file. `whole`: those before the first broken one; `apart`: if there is one, all of them, each
+    read on its own as the loader does."""
+
+    whole: Sequence[Composed] = ()
+    apart: Sequence[Composed] = ()
+
+    def document(self, index: int) -> Composed:
+        """Return document `index`, counted as the loader counts, as far as it can be read; root None otherwise."""
+        documents = self.whole if index < len(self.whole) else self.apart
+        return documents[index] if index < len(documents) else Composed(None)
+
+
+def compose(data: bytes, label: str = "") -> ComposedFile:
+    """Compose the documents of a file."""
     data = source.without_bom(data)
     if len(data) > limits.SIZE:
-        return Composed(None)
+        return ComposedFile()
     if source.is_json(label):
         joined, shifts = jsontext.join_surrogates(data) if source.check(data) is None else (data, jsontext.NO_SHIFTS)
         root, _ = next(_roots(source.Chunk(joined)), (None, False))
-        return Composed(root if index == 0 else None, 0, shifts)
-    found, broken = _find([source.Chunk(data)], index)
-    # As the loader does: where something is broken, each document on its own.
-    return _find(source.split(data), index)[0] if broken else found
-
-
-def _find(chunks: Iterable[source.Chunk], index: int) -> tuple[Composed, bool]:
-    """Return document `index` of the chunks, and whether it is broken or not there."""
-    counted = 0
-    for chunk in chunks:
-        for root, broken in _roots(chunk):
-            if counted == index:
-                return Composed(root, chunk.line), broken
-            counted += 1
-    return Composed(None), True
+        return ComposedFile((Composed(root, 0, shifts),))
+    roots = list(_roots(source.Chunk(data)))
+    whole = [Composed(root) for root, broken in roots if not broken]
+    chunks = source.split(data) if len(whole) < len(roots) else ()
+    return ComposedFile(whole, [Composed(root, chunk.line) for chunk in chunks for root, _ in _roots(chunk)])
 
 
 def _roots(chunk: source.Chunk) -> Iterator[tuple[Node | None, bool]]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from muster.data.printable import inert
 from muster.data.yaml import jsontext
-from muster.data.yaml.nodes import Composed, Path, Spot, compose
+from muster.data.yaml.nodes import Composed, ComposedFile, Path, Spot, compose
 from muster.dataclass import dataclass
 
 _WIDTH = 100  # columns of the source line that are shown
@@ -19,10 +19,22 @@ def excerpt(data: bytes, line: int, column: int) -> str:
     Long lines are cut around the caret, control characters are escaped and wide characters counted. Empty if
     the file has no such line, or if the line is UTF-16. Bytes that are not UTF-8 show as U+FFFD.
     """
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", line)
+    lines = _lines(data)
     if not 0 < line <= len(lines) or lines[line - 1].count(0) * 3 > len(lines[line - 1]):
         return ""
     return render(lines[line - 1].removesuffix(b"\r").decode("utf-8", "replace"), column)
+
+
+@lru_cache(maxsize=4)
+def _lines(data: bytes) -> list[bytes]:
+    """The lines of a file, split once for all findings about it."""
+    return data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+
+
+@lru_cache(maxsize=4)
+def text_lines(data: bytes) -> list[str]:
+    """Return the lines of a file as texts, without their ends."""
+    return data.decode("utf-8", "replace").splitlines()
 
 
 def render(text: str, column: int) -> str:
@@ -101,14 +113,14 @@ def locate(data: bytes, document_index: int, path: Path, *, label: str = "") -> 
 
 def locate_all(data: bytes, document_index: int, paths: Iterable[Path], *, label: str = "") -> list[Mark]:
     """Return the marks of several paths, in their order, reading the file once."""
-    composed = _composed(data, document_index, label)
+    composed = _composed(data, label).document(document_index)
     return [_locate(composed, path) for path in paths]
 
 
 @lru_cache(maxsize=4)
-def _composed(data: bytes, document_index: int, label: str) -> Composed:
-    """The document, read once for all that is told of it: findings come file by file, and a file may have hundreds."""
-    return compose(data, document_index, label)
+def _composed(data: bytes, label: str) -> ComposedFile:
+    """A file, read once for all findings about it: they come file by file, and a file may have thousands."""
+    return compose(data, label)
 
 
 def _locate(composed: Composed, path: Path) -> Mark:

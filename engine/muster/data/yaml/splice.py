@@ -49,7 +49,7 @@ class Splicer:
 
     def __init__(self, text: str, index: int, *, one_line: bool = False) -> None:
         self.one_line = one_line
-        composed = compose(text.encode("utf-8", "surrogatepass"), index)
+        composed = compose(text.encode("utf-8", "surrogatepass")).document(index)
         if composed.root is None:
             raise EditError(f"the file has no document {index}")
         self.root = composed.root

@@ -31,6 +31,7 @@ REQUEST = ObjectType(
     ),
 )
 _REQUEST = ("spec", "request")
+_MOST_CHARACTERS = 1 << 16  # a request of an agent has 700
 _APPROVAL = CONDITION_POLICY.id("csr-approval")
 
 
@@ -57,11 +58,10 @@ class IssuedCertificate(NamedTuple):
 
 def issued_certificate(body: Tree) -> IssuedCertificate | None:
     """Return the certificate of a request; None if there is none, or it cannot be read."""
-    from asn1crypto import pem
     from asn1crypto.x509 import Certificate
 
     try:
-        _, _, der = pem.unarmor(base64.b64decode(str(dig(body, *CERTIFICATE) or ""), validate=True))
+        _, der = _unarmored(str(dig(body, *CERTIFICATE) or ""))
         content = Certificate.load(der, strict=True)["tbs_certificate"]
         begin, end = (content["validity"][name].native for name in ("not_before", "not_after"))
         return IssuedCertificate(str(content["subject"].native.get("common_name", "")), begin, end)
@@ -97,11 +97,10 @@ def agent_of(request: Decoded) -> str:
 
 def key_fingerprint(text: str) -> str:
     """Return the fingerprint of the key in a request, as ssh-keygen writes it; empty if the request cannot be read."""
-    from asn1crypto import pem
     from asn1crypto.csr import CertificationRequest
 
     try:
-        _, _, der = pem.unarmor(base64.b64decode("".join(text.split()), validate=True))
+        _, der = _unarmored(text)
         key = CertificationRequest.load(der, strict=True)["certification_request_info"]["subject_pk_info"].dump()
     except (ValueError, TypeError):
         return ""
@@ -121,10 +120,12 @@ def _line(error: Exception) -> str:
     return lines[0][:200] if lines and lines[0] else type(error).__name__
 
 
-def _decode(text: str) -> Decoded:
+def _unarmored(text: str) -> tuple[str, bytes]:
+    """Return the type and the DER of a PEM in base64. ValueError for any other text."""
     from asn1crypto import pem
-    from asn1crypto.csr import CertificationRequest
 
+    if len(text) > _MOST_CHARACTERS:  # reading PEM takes quadratic time
+        raise ValueError(f"it has {len(text):,} characters; {_MOST_CHARACTERS:,} are allowed")
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
     except binascii.Error as error:
@@ -132,13 +133,20 @@ def _decode(text: str) -> Decoded:
     if not pem.detect(data):
         raise ValueError("it is not PEM")
     type_, _, der = pem.unarmor(data)
+    return str(type_), der
+
+
+def _decode(text: str) -> Decoded:
+    from asn1crypto.csr import CertificationRequest
+
+    type_, der = _unarmored(text)
     subject = CertificationRequest.load(der, strict=True)["certification_request_info"]["subject"]
     names = grouped(
         (part["type"].native, str(part["value"].native)) for relative in subject.chosen for part in relative
     )
     common = names.get("common_name", [""])
     return {
-        "pemType": str(type_),
+        "pemType": type_,
         "commonName": common[-1],  # the last one counts, as in signing
         "organizations": names.get("organization_name", []),
         "error": "",
