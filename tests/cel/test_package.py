@@ -1,4 +1,5 @@
-"""The package imports nothing of the rest of muster but a decorator, so that it can be read, tested and used alone."""
+"""The package imports nothing of the rest of muster but a decorator and the wrapper of RE2, so that it can be read,
+tested and used alone."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import muster.cel
 import muster.dataclass
+import muster.regex
 
 PACKAGE = Path(muster.cel.__file__).parent
 
@@ -23,7 +25,7 @@ def imported(path: Path) -> Iterator[str]:
 def test_the_package_imports_nothing_else_of_muster() -> None:
     found = {name for path in PACKAGE.rglob("*.py") for name in imported(path) if name.partition(".")[0] == "muster"}
     assert len(found) > 100
-    assert [name for name in sorted(found) if not f"{name}.".startswith("muster.cel.")] == [
-        "muster.dataclass.dataclass"
-    ]
-    assert [name for name in imported(Path(muster.dataclass.__file__)) if name.partition(".")[0] == "muster"] == []
+    others = {name.rpartition(".")[0] for name in found if not f"{name}.".startswith("muster.cel.")}
+    assert others == {"muster.dataclass", "muster.regex"}
+    for module in (muster.dataclass, muster.regex):
+        assert [name for name in imported(Path(module.__file__)) if name.partition(".")[0] == "muster"] == []

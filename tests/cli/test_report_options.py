@@ -21,7 +21,7 @@ def test_validate(tmp_path: Path, muster: Run, output: str) -> None:
     (tmp_path / "a.yaml").write_text(TYPO)
     code, out, err = muster("validate", "--repo", tmp_path, "-o", output)
     assert (code, err, "acions" in out) == (exits.FINDINGS, "", True)
-    (tmp_path / "a.yaml").unlink()
+    (tmp_path / "a.yaml").write_text(cluster("a"))
     assert muster("validate", "--repo", tmp_path, "-o", output)[0] == exits.FINE
 
 
