@@ -12,6 +12,7 @@ import yaml
 
 from tests.e2e.test_pull_requests import HELD, NOTES, World
 from tests.e2e.test_pull_requests import world as world
+from tests.features.pulses.test_walkthrough import cluster
 from tests.features.sync.test_cli import SETS
 from tests.support.commandline import muster as muster
 from tests.support.git import Repo, git_environ
@@ -152,6 +153,7 @@ def test_the_install_step_installs_this_action_and_adds_only_muster(tmp_path: Pa
     """Offline: what muster needs, and its build backend, are found where these tests have theirs."""
     cwd = tmp_path / "work"
     cwd.mkdir()
+    (cwd / "cluster.yaml").write_text(cluster("a"))
     source = tmp_path / "action"
     source.mkdir()
     for name in ("engine", "policies", "schemas", "fleet-repo-example"):

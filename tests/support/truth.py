@@ -133,6 +133,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the clusters that the set selects": _always,
     "the clusters of the PlacementDecision with the same name": _always,
     "what is known about the cluster": _always,
+    "what it depends on has an error, so it keeps its last derived state": lambda said: (
+        said.fleet.unidentified or bool(said.fleet.broken)
+    ),
     "its cluster, binding or set has an error, so it keeps its last state": lambda said: (
         said.fleet.unidentified or bool(said.fleet.broken)
     ),
@@ -271,8 +274,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     if said.id.kind == "Placement" else True,
     "its annotation says that nothing is to schedule it": _always,
     "the placement is being deleted, .*": lambda said: said.id.kind != "Placement" or said.deleting(),
-    "the placement's file has an error or is out of sight, .*": (
-        lambda said: said.id.kind != "Placement" or said.kept or not said.there
+    "the placement's file has an error or (is out of sight|cannot be read), .*": (
+        lambda said: said.id.kind != "Placement" or said.kept or not said.there or bool(said.fleet.broken)
     ),
     "the placement no longer needs this shard": lambda said: said.value is None,
     "there is no such cluster any more|it is being deleted|the hub .*|the placement keeps its last decisions": _always,
@@ -349,7 +352,8 @@ def misread(fleet: FleetWithPolicies, read: Read) -> Iterator[str]:
         return  # what is not there stands nowhere
     source = next((part.source for part in fleet.read.parts if part.source.label == read.place.file), None)
     if source is None:
-        if not read.place.file.startswith("builtin:"):
+        # A cluster that cannot be read is as its file was at the last run, wherever that file was.
+        if not read.place.file.startswith("builtin:") and not fleet.broken:
             yield "no such file was read"
         return
     lines = source.read().decode().splitlines()

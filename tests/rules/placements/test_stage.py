@@ -280,26 +280,6 @@ def test_reasons_of_being_satisfied(repository: Repository, spec: Any, bound: bo
     assert repository.evaluate().condition("Placement", "web", "PlacementSatisfied")[1] == reason
 
 
-@pytest.mark.parametrize(
-    ("tainted", "zone", "message"),
-    [
-        ("abc", None, "Taints that the placement does not tolerate exclude all 3 ManagedClusters that match"),
-        ("abc", "x", "Taints that the placement does not tolerate exclude all 1 ManagedClusters that match"),
-        ("abc", "q", "No ManagedCluster matches any of the cluster predicate"),
-        ("ab", None, "All cluster decisions scheduled"),
-    ],
-)
-def test_what_leaves_a_placement_without_clusters_is_named(
-    repository: Repository, tainted: str, zone: str | None, message: str
-) -> None:
-    for name in tainted:
-        taint = {"key": "example.com/t", "effect": "NoSelect"}
-        repository.cluster(name, labels={"zone": {"a": "x", "b": "y", "c": "z"}[name]}, taints=[taint])
-    selector = {"labelSelector": {"matchLabels": {"zone": zone}}}
-    repository.placement("web", {"predicates": [{"requiredClusterSelector": selector}]} if zone else {})
-    assert repository.evaluate().condition("Placement", "web", "PlacementSatisfied")[2] == message
-
-
 @pytest.mark.given_many
 def test_a_large_decision_is_cut_into_shards_that_change_together(tmp_path: Path) -> None:
     repository = Repository(tmp_path)

@@ -47,13 +47,10 @@ class PlacementCondition(NamedTuple):
 
 
 def satisfied(
-    eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int, refused: int = 0
+    eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int
 ) -> PlacementCondition:
     """Are as many clusters chosen as wanted? Gives the first reason that applies, also for a misconfigured
-    Placement. `refused`: how many clusters match, and are excluded by their taints, if none is left.
-
-    Upstream blames predicates for the work of taints, too.
-    """
+    Placement."""
     if not selected:
         if not eligible.bound:
             message = "No valid ManagedClusterSetBindings found in placement namespace"
@@ -64,10 +61,9 @@ def satisfied(
         if not eligible.available:
             message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
             return PlacementCondition("False", "AllManagedClusterSetsEmpty", message)
-        message = "No ManagedCluster matches any of the cluster predicate"
-        if refused:
-            message = f"Taints that the placement does not tolerate exclude all {refused} ManagedClusters that match"
-        return PlacementCondition("False", "NoManagedClusterMatched", message)
+        return PlacementCondition(
+            "False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
+        )
     if wanted is None or selected >= wanted:
         return PlacementCondition("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
     return PlacementCondition("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
@@ -181,8 +177,7 @@ def _scheduled(
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
     yield from _decisions(shared, schedule, id_, shards, because, chosen.horizon)
     yield from _numbers(id_, shards, because, chosen.horizon)
-    refused = 0 if choice.tolerated.passing else len(choice.tolerated.refused)
-    satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected), refused)
+    satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
     yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
     yield from _left(schedule, id_, choice.selected, chosen)
     yield from chosen.held.values()
