@@ -165,7 +165,7 @@ def test_a_server_that_starts_again_changes_no_status(tmp_path: Path) -> None:
         starting.start()
         while starting.is_alive():
             try:
-                assert site.does(said, later=True) == []
+                refusals.update(site.does(said, later=True))
             except ApiError as error:
                 refusals.add(str(error))
             assert site.agent.status() == before
@@ -173,7 +173,8 @@ def test_a_server_that_starts_again_changes_no_status(tmp_path: Path) -> None:
         wait_until(lambda: _works(lambda: site.does(said, later=True)), lambda: str(refusals))
         assert site.agent.status() == before
         assert refusals
-        assert all("is not ready" in one or "does not answer" in one for one in refusals)
+        # It may become ready between a refusal and the question whether it is: that is said, and changes no status.
+        assert all("is not ready" in one or "does not answer" in one or "is forbidden" in one for one in refusals)
         site.server.close()
 
 
