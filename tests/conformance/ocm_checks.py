@@ -215,11 +215,6 @@ _REWORDED: tuple[tuple[str, str], ...] = (
     ),
     (rf'{_NOT_OK}an error on the server \("(.*)"\) has prevented the request from succeeding', "{0}{1}"),
     (rf"{_NOT_OK}the server (?:is currently|has asked|has received|was unable|could not|rejected) .*", "{0}"),
-    # Upstream blames predicates for the work of taints, too; tests/rules/placements say which of the two it is here.
-    (
-        "No ManagedCluster matches any of the cluster predicate",
-        "Taints that the placement does not tolerate exclude all",
-    ),
 )
 
 
