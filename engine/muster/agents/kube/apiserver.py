@@ -152,13 +152,18 @@ class ApiServer:
     ) -> dict[str, Tree]:  # fmt: skip
         """Return the object that the server answers; empty if it answers nothing."""
         query = {name: value for name, value in (query or {}).items() if value}
-        code, data = self._answer(method, f"{path}?{urlencode(query)}" if query else path, body, form, deadline)
+        target = f"{path}?{urlencode(query)}" if query else path
+        deadline = deadline or Deadline.after(self.limit_seconds)
+        code, data = self._answer(method, target, body, form, deadline)
+        if code in DOUBTFUL:
+            self._require_ready(code)
+            # It may have become ready since it refused; what a server that is ready refuses again, it means.
+            code, data = self._answer(method, target, body, form, deadline, renews=False)
         try:
             found = read_json(data) if data else {}
         except ValueError:
             found = None
         if code >= HTTPStatus.MULTIPLE_CHOICES:
-            self._require_ready(code)
             raise ApiError(code, str(dig(found, "message") or f"{method} {path}: status {code}"))
         if not isinstance(found, dict):
             raise ApiError(0, f"{method} {path}: the answer is not an object")
@@ -202,7 +207,8 @@ class ApiServer:
         deadline = Deadline.after(seconds + self.limit_seconds)
         with self._opened("GET", f"{path}?{asked}", deadline=deadline) as answer:
             if answer.status != HTTPStatus.OK:
-                self._require_ready(answer.status)
+                if answer.status in DOUBTFUL:
+                    self._require_ready(answer.status)
                 raise ApiError(answer.status, f"GET {path}: status {answer.status}")
             for line in _lines(answer):
                 try:
@@ -234,14 +240,15 @@ class ApiServer:
 
     def _require_ready(self, status: int) -> None:
         """Raise ApiError if a refusal with this status is that of a server that is not ready."""
-        if status in DOUBTFUL and self._readiness is not None and not self._readiness.is_ready(status):
+        if self._readiness is not None and not self._readiness.is_ready(status):
             raise ApiError(0, f"the API server {self.url} is not ready")
 
     def _answer(
-        self, method: str, path: str, body: Tree = None, form: str = "json", deadline: Deadline | None = None
+        self, method: str, path: str, body: Tree = None, form: str = "json", deadline: Deadline | None = None,
+        *, renews: bool = True,
     ) -> tuple[int, bytes]:  # fmt: skip
         deadline = deadline or Deadline.after(self.limit_seconds)
-        with self._opened(method, path, body, form, deadline=deadline) as answer:
+        with self._opened(method, path, body, form, deadline=deadline, renews=renews) as answer:
             return answer.status, answer.read(_MOST_BYTES)
 
     def _status(self, path: str, *, anonymous: bool) -> int:
