@@ -105,6 +105,14 @@ def git(url: str) -> Exchange:
     return ask
 
 
+def git_by_ssh(port: int) -> object:
+    """The program that git starts for SSH gives what the peer says to git."""
+    program = f"bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3'"
+    environ = {**os.environ, "GIT_SSH_COMMAND": program, "GIT_SSH_VARIANT": "simple"}
+    with scratch_repository(environ, ".") as scratch:
+        return list(list_remote_refs(scratch, "ssh://git@127.0.0.1/x.git", (), LIMIT))
+
+
 def traces(scheme: str) -> Exchange:
     def send(port: int) -> object:
         pytest.importorskip("opentelemetry.sdk")
@@ -150,6 +158,10 @@ EXCHANGES: dict[str, tuple[Exchange, dict[str, Script], str]] = {
     "git over TLS": (git("https://127.0.0.1:{port}/x.git"), SECURE, "git ls-remote: no answer within 0.6 seconds"),
     "git's own protocol": (
         git("git://127.0.0.1:{port}/x.git"), {"silent": slow_peers.silent, "reply": slow_peers.GIT},
+        "git ls-remote: no answer within 0.6 seconds",
+    ),
+    "git over SSH": (
+        git_by_ssh, {"silent": slow_peers.silent, "reply": slow_peers.GIT},
         "git ls-remote: no answer within 0.6 seconds",
     ),
     "an HTTP probe": (lambda port: HttpProbe(f"http://127.0.0.1:{port}/", LIMIT).run(), HTTP, "no answer within 0.6 s"),

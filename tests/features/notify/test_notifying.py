@@ -10,6 +10,7 @@ from muster.data.times import format_time
 from tests.features.notify.test_notify import CLUSTER, FLEET, OBSERVED, POLICY
 from tests.features.pulses.receiver import receiving
 from tests.features.pulses.test_walkthrough import lease
+from tests.support import slow_peers
 from tests.support.commandline import Run
 from tests.support.git import new_repository
 from tests.support.patience import wait_until
@@ -31,6 +32,28 @@ def test_a_watch_wakes_up_for_what_waits(tmp_path: Path) -> None:
             watch.wait_for("a unavailable")
             assert receiver.requests == []
             wait_until(lambda: len(receiver.requests) == 1, lambda: str(watch.lines))
+
+
+def test_no_run_waits_for_a_mail_server_longer_than_its_limit(tmp_path: Path, muster: Run) -> None:
+    """In a reconcile and in a watch: the commits are made, and the next ones as well."""
+    repo = new_repository(tmp_path / "fleet")
+    with slow_peers.peer(slow_peers.REPLIES) as port:
+        url = f"smtp://127.0.0.1:{port}"
+        sink = f"{{name: m, type: email, from: m@x.example, to: [o@x.example], attempts: 1, timeout: 1s, url: '{url}'}}"
+        now = format_time(present())
+        repo.commit({
+            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {window: 1s}", "a.yaml": CLUSTER % ("a", "eu"),
+            "lease.yaml": lease("a", now), "observed.yaml": OBSERVED % ("a", "True", "Up"),
+        })  # fmt: skip
+        assert muster("reconcile", "--repo", repo.path)[0] == 0
+        repo.commit({"observed.yaml": OBSERVED % ("a", "False", "Down")})
+        code, out, err = muster("reconcile", "--repo", repo.path)
+        assert (code, "a unavailable" in out) == (0, True), err
+        with running("watch", "--repo", str(repo.path), environ=repo.environ) as watch:
+            for status, said in (("True", "a available"), ("False", "a unavailable"), ("True", "a available")):
+                count = 1 + sum(said in line for line in watch.lines)
+                repo.commit({"observed.yaml": OBSERVED % ("a", status, "Up")})
+                wait_until(lambda: sum(said in line for line in watch.lines) == count, lambda: str(watch.lines))  # noqa: B023
 
 
 def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: Run) -> None:

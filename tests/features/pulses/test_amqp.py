@@ -37,24 +37,30 @@ def free_ports(count: int) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a broker that lives as long as this module's tests."""
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    """The URL of a broker that lives as long as this module's tests, and the environment of its programs."""
     pytest.importorskip("pika", reason="the extra amqp is not installed")
     if SERVER is None:
         pytest.skip("no rabbitmq-server on this machine: apt-get install rabbitmq-server")
     ended = list[str]()
     for _ in range(ATTEMPTS):
-        with running(SERVER, tmp_path_factory.mktemp("rabbitmq")) as (url, why_not):
+        with running(SERVER, tmp_path_factory.mktemp("rabbitmq")) as (url, why_not, environ):
             if url:
-                yield url
+                yield url, environ
                 return
             ended.append(why_not)
     pytest.fail("\n".join(ended))
 
 
+@pytest.fixture
+def broker(node: tuple[str, dict[str, str]]) -> str:
+    """The broker's URL."""
+    return node[0]
+
+
 @contextmanager
-def running(server: str, home: Path) -> Iterator[tuple[str, str]]:
-    """A broker: its URL, or why it does not run."""
+def running(server: str, home: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """A broker: its URL, or why it does not run; and its environment."""
     port, between, mapper = free_ports(3)
     environ = {
         "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(home), "RABBITMQ_HOME_DIR": str(home),
@@ -73,7 +79,8 @@ def running(server: str, home: Path) -> Iterator[tuple[str, str]]:
     try:
         listens = _listens(process, port)
         why_not = "" if listens else (home / "output").read_text(errors="replace")[-2000:]
-        yield f"amqp://127.0.0.1:{port}/" if listens else "", f"rabbitmq-server: {process.returncode}: {why_not}"
+        url = f"amqp://127.0.0.1:{port}/" if listens else ""
+        yield url, f"rabbitmq-server: {process.returncode}: {why_not}", environ
     finally:
         _end(process, environ)
 
@@ -181,3 +188,27 @@ def test_a_broker_that_is_not_there() -> None:
     with pytest.raises(DeliveryError, match="refused") as caught:
         sink(f"amqp://127.0.0.1:{free_ports(1)[0]}/").send(EVENT)
     assert caught.value.unreachable
+
+
+def test_a_broker_that_blocks_its_publishers_costs_a_timeout(node: tuple[str, dict[str, str]]) -> None:
+    """One with too little memory takes connections, and reads nothing that is published."""
+    url, environ = node
+    program = shutil.which("rabbitmqctl", path=f"/usr/lib/rabbitmq/bin:{environ['PATH']}")
+    if program is None:
+        pytest.skip("no rabbitmqctl on this machine: apt-get install rabbitmq-server")
+
+    def allow_memory(fraction: str) -> None:
+        command = [program, "--erlang-cookie", "muster", "set_vm_memory_high_watermark", fraction]
+        subprocess.run(command, env=environ, check=True, capture_output=True)
+
+    with Consumer(url, "", "") as consumer:
+        allow_memory("0")
+        try:
+            with pytest.raises(DeliveryError, match="no answer within 1 seconds"):
+                AmqpSink(url, mode="structured", timeout=timedelta(seconds=1), routing_key=consumer.queue).send(EVENT)
+        finally:
+            allow_memory("0.4")
+        again = sink(url, routing_key=consumer.queue)
+        again.send(EVENT)
+        again.close()
+        assert consumer.take() is not None
