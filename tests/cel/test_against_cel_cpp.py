@@ -41,7 +41,6 @@ ORACLE = Oracle(SHARED)
 seeds = st.integers(0, 2**32)
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(130), derandomize=True, deadline=None)
 @given(seeds, st.integers(0, 4))
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
@@ -99,7 +98,6 @@ def is_known(text: str, ours: Any, theirs: Any) -> bool:
     return ("int(" in text and ours == ERROR) or (" in " in text and theirs == ERROR)
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(200), derandomize=True, deadline=None)
 @given(seeds, st.integers(1, 4))
 def test_values_are_those_of_cel_cpp_whatever_the_data(seed: int, depth: int) -> None:

@@ -121,7 +121,6 @@ def spoiled(random: Random, value: Any) -> Any:
     return value
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(100), derandomize=True, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 5))
 def test_engines_agree_on_data_that_breaks_its_schema(seed: int, depth: int) -> None:

@@ -198,7 +198,6 @@ HELPS_ITSELF = {
 
 @pytest.mark.parametrize("declared", [False, True], ids=["asking", "declared"])
 @pytest.mark.parametrize("wished", HELPS_ITSELF)
-@pytest.mark.given_many
 def test_an_agent_does_not_help_itself(repo: Repo, wished: str, declared: bool) -> None:
     """Nor where the fleet takes all comers, and no person looks at what they ask for."""
     text, field = HELPS_ITSELF[wished]

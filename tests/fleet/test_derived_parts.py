@@ -60,7 +60,6 @@ POOL = "derived/clusterpools/pools/ci.yaml"
         pytest.param(POOL, replacing("buckets:", "buckets: [1]\n    x:"), "buckets", id="buckets"),
     ],
 )  # fmt: skip
-@pytest.mark.given_many
 def test_a_strange_field_is_left_out_and_the_rest_counts(path: str, edit: Edit, what: str) -> None:
     run = edited(path, edit)
     found = [one for one in run.findings if one.code == "MUS503"]

@@ -67,7 +67,6 @@ def paths(tree: Tree, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
     return found
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(100), derandomize=True, deadline=None)
 @given(st.data())
 def test_the_validators_agree_on_anything(data: st.DataObject) -> None:

@@ -36,7 +36,6 @@ def test_every_kind_is_in_it() -> None:
     }
 
 
-@pytest.mark.given_many
 @pytest.mark.parametrize("path", subjects.SUBJECTS)
 def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -> None:
     first = list(subjects.SUBJECTS).index(path)
@@ -45,7 +44,6 @@ def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -
             assert list(problems(control, line, path, way)) == [], (path, way)
 
 
-@pytest.mark.given_many
 @pytest.mark.parametrize(
     ("path", "way"),
     [

@@ -103,7 +103,6 @@ def test_a_pull_request_is_compared_with_what_it_left(repo: Repo, muster: Muster
 
 
 @pytest.mark.parametrize("keeps", [False, True], ids=["cold", "warm"])
-@pytest.mark.given_many
 def test_a_life(repo: Repo, tmp_path: Path, keeps: bool) -> None:
     """What is kept between runs changes nothing of what is decided."""
     state = open_state(tmp_path / "kept/state") if keeps else None

@@ -146,7 +146,6 @@ def test_what_is_said_of_the_example_is_so() -> None:
         lay_over(files, settled)
 
 
-@pytest.mark.given_many
 @pytest.mark.parametrize("seed", [1, 3, 5])
 def test_what_is_said_of_random_lives_is_so(seed: int, tmp_path: Path) -> None:
     living = (Living.example if seed == 5 else Living.small)(tmp_path / "fleet", seed)

@@ -38,14 +38,12 @@ class SilentLife(RollingLife):
 
 
 @pytest.mark.parametrize("seed", (1, 2))
-@pytest.mark.given_many
 def test_from_what_the_last_run_left(tmp_path: Path, seed: int) -> None:
     taken = test_incremental.live(RollingLife.small(tmp_path / "fleet", seed, 8), state_in(tmp_path), 30)
     assert from_state(taken) > 15, taken
     assert taken["steps"] > 2, taken
 
 
-@pytest.mark.given_many
 def test_while_clusters_fall_silent(tmp_path: Path) -> None:
     taken = test_incremental.live(SilentLife.small(tmp_path / "fleet", 4, 8), state_in(tmp_path), 30)
     assert from_state(taken) > 15, taken

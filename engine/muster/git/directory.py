@@ -23,6 +23,7 @@ from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.history import History
 from muster.git.objects import Objects, object_id
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
+from muster.git.process import lies_in_repository
 from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.restricted import restricted_git
 
@@ -195,6 +196,8 @@ class DirectorySnapshot(Snapshot):
     def _listed_by_git(self) -> WorkTreeListing | None:
         """Return what git tracks here; None if git does not apply: outside a work tree, without git, in an ignored
         directory."""
+        if not lies_in_repository(self._path):
+            return None
         try:
             answer = self._git.line("rev-parse", "--is-inside-work-tree", "--show-object-format")
             inside, _, object_format = (answer or "").partition("\n")

@@ -342,6 +342,21 @@ def without_location(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
 
 
+def lies_in_repository(path: Path) -> bool:
+    """May a directory lie in a repository, or be one? False only where git would find none: no process is needed then.
+
+    git looks for `.git` and for a bare repository, in the directory and in each one above it.
+    """
+    here = os.path.realpath(path)
+    while True:
+        if any(os.path.lexists(os.path.join(here, name)) for name in (".git", "HEAD")):  # noqa: PTH118 - thrice as fast
+            return True
+        above = os.path.dirname(here)  # noqa: PTH120 - likewise
+        if above == here:
+            return False
+        here = above
+
+
 def require_git(git: Git) -> None:
     """Raise RepositoryError if git is missing or older than OLDEST_GIT."""
     done = git.run("version")

@@ -13,7 +13,7 @@ from typing import Final
 from muster.dataclass import dataclass
 from muster.git.errors import LostObjectError, RepositoryError, UnreadableError, complaint, explain
 from muster.git.objects import GitObject, Objects, first_parent, is_object_id, raw_entries
-from muster.git.process import LOCATION, OBJECTS, Completed, Git, without_location
+from muster.git.process import LOCATION, OBJECTS, Completed, Git, lies_in_repository, without_location
 from muster.git.restricted import Setting, read_settings, restricted
 
 _MOST_KEPT: Final = 4
@@ -95,6 +95,8 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
     """
     if not path.is_dir():
         raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
+    if not lies_in_repository(path):
+        raise _no_repository(path)
     probe = Git(path, without_location(environ))
     settings = read_settings(probe)
     done = probe.run(
@@ -315,10 +317,14 @@ def _ref_names(repository: Repository) -> list[str]:
 
 def _not_a_repository(path: Path, stderr: str, status: int) -> RepositoryError:
     if "not a git repository" in stderr and "dubious" not in stderr:
-        return RepositoryError(
-            f"{path} is not in a git repository", "run it inside the fleet's repository, or name it with --repo"
-        )
+        return _no_repository(path)
     return explain("rev-parse", stderr, status)
+
+
+def _no_repository(path: Path) -> RepositoryError:
+    return RepositoryError(
+        f"{path} is not in a git repository", "run it inside the fleet's repository, or name it with --repo"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from muster.data.wildcards import matches, matches_any
 from muster.git.errors import RepositoryError
-from muster.git.process import Git, require_git, without_location
+from muster.git.process import Git, lies_in_repository, require_git, without_location
 
 TRUST: Final = "MUSTER_TRUST_CONFIG"
 _PROTOCOLS: Final = "file:git:http:https:ssh"
@@ -61,7 +61,7 @@ def restricted_git(directory: Path, environ: Mapping[str, str]) -> Git:
     """Return restricted git for a directory that need not be a repository's. RepositoryError: see `restricted`."""
     git = Git(directory, without_location(environ))
     try:
-        settings = read_settings(git)
+        settings = read_settings(git) if lies_in_repository(directory) else ()
     except RepositoryError:
         settings = ()  # without git nothing is run
     return restricted(git, settings)[0]

@@ -206,7 +206,6 @@ HOSTILE: list[bytes | Tree] = [
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
-@pytest.mark.given_many
 def test_hostile_messages_are_refused_and_change_nothing(desk: Desk, number: int) -> None:
     good = {"conditions": [{"cluster": "edge-a", "type": "Fine", "status": "True"}]}
     assert desk.post("/v1/reports", good)[0] == 200

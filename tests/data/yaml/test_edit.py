@@ -275,7 +275,6 @@ randoms = st.randoms(use_true_random=False)
 SETTINGS = settings(max_examples=often(50), derandomize=True, deadline=None)
 
 
-@pytest.mark.given_many
 @SETTINGS
 @given(mappings.filter(bool), randoms, trees, st.data())
 def test_setting_changes_nothing_else(tree: dict[str, Tree], random: Random, value: Tree, data: st.DataObject) -> None:
@@ -290,7 +289,6 @@ def test_setting_changes_nothing_else(tree: dict[str, Tree], random: Random, val
         assert comments(edited) >= comments(text)
 
 
-@pytest.mark.given_many
 @SETTINGS
 @given(mappings.filter(bool), randoms, st.data())
 def test_removing_changes_nothing_else(tree: dict[str, Tree], random: Random, data: st.DataObject) -> None:
@@ -305,7 +303,6 @@ def test_removing_changes_nothing_else(tree: dict[str, Tree], random: Random, da
     check(text, edited, expected, path[:-1] if path[-1] == first else path)
 
 
-@pytest.mark.given_many
 @SETTINGS
 @given(mappings, randoms, keys, trees, st.data())
 def test_adding_changes_nothing_else(

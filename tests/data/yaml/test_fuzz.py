@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -110,7 +109,6 @@ def check(data: bytes, label: str) -> Loaded:
     return loaded
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(500), derandomize=True, deadline=None)
 @given(files, labels)
 @example(SAMPLE, "a.yaml")

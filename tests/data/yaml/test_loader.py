@@ -214,7 +214,6 @@ def test_the_largest_file_is_read() -> None:
     assert places(load(text + "x")) == [("size", 1, 1)]
 
 
-@pytest.mark.given_many
 def test_the_number_of_values_is_limited_over_all_documents() -> None:
     full = "a: [" + "x," * (limits.NODES - 10) + "]\n"
     assert len(load(full).documents) == 1

@@ -48,7 +48,6 @@ def test_a_fleet_with_a_known_error_is_checked_without_failing(muster: Run, repo
     assert (code, out.splitlines()[-1]) == (1, "1 error, 2 waived"), "another problem is not hidden"
 
 
-@pytest.mark.given_many
 def test_warm_runs_tell_what_cold_ones_do(muster: Run, repo: Repo, tmp_path: Path) -> None:
     state = ("--state", tmp_path / "state")
     for name, about in (("MUS222", "ManagedCluster/a"), ("MUS201", "ManagedCluster/b")):

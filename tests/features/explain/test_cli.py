@@ -109,7 +109,6 @@ def test_hostile_names_do_not_reach_the_terminal(muster: Run, fleet: Repo) -> No
 @pytest.mark.parametrize(
     "target", ["cluster/prod-eu-1", "cluster/member-eu-1", "placement/shop/search", "fleet/example"]
 )
-@pytest.mark.given_many
 def test_from_what_the_last_run_left_it_says_the_same(
     muster: Run, fleet: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:

@@ -114,7 +114,6 @@ def test_a_witness_changes_nothing() -> None:
     assert run.findings == alone.findings
 
 
-@pytest.mark.given_many
 def test_deadlines_are_exact() -> None:
     """A second before a deadline that is stated its comparison gives one thing, and at it another."""
     run, witness = witnessed()

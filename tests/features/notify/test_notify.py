@@ -151,7 +151,6 @@ class InShards(Workers):
     [(True, 0, "wide"), (True, 2, "nothing"), (True, 0, "shards"), (True, 2, "nothing"), (False, 0, "shards")],
     ids=["a part", "nothing", "shards", "nothing after shards", "shards, and nothing is kept"],
 )
-@pytest.mark.given_many
 def test_the_same_is_told_however_much_a_run_looks_at(
     tmp_path: Path, request: pytest.FixtureRequest, kept: bool, killed: int, looked_at: str
 ) -> None:

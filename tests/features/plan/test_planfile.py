@@ -90,7 +90,6 @@ trees = st.recursive(
 )
 
 
-@pytest.mark.given_many
 @settings(max_examples=often(35), deadline=None)
 @given(st.sampled_from(sorted(document())), trees, st.booleans())
 def test_whatever_a_field_holds(tmp_path_factory: pytest.TempPathFactory, field: str, tree: Tree, inside: bool) -> None:

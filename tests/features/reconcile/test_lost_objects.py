@@ -97,7 +97,6 @@ WHAT = ("clusters/a/cluster.yaml", "clusters/a", "clusters", "", "fleet.yaml", "
 
 @pytest.mark.parametrize("how", [missing, zeroed, zeroed_in_pack])
 @pytest.mark.parametrize("what", WHAT)
-@pytest.mark.given_many
 def test_nothing_is_decided(
     what: str, how: Callable[[Repo, str], None], repo: Repo, muster: Run, cold: Callable[[], None]
 ) -> None:

@@ -58,7 +58,6 @@ def built_in() -> tuple[dict[tuple[str, str], tuple[str, ...]], Coverage]:
     return {(result.test, result.case): result.failures for result in found}, covered
 
 
-@pytest.mark.given_many
 @pytest.mark.parametrize("case", CASES, ids=": ".join)
 def test_built_in(case: tuple[str, str]) -> None:
     assert built_in()[0][case] == ()

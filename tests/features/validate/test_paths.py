@@ -27,7 +27,6 @@ def two_broken(tmp_path: Path) -> Repo:
     ("clusters", "ab"), ("clusters/eu/", "ab"), (".", "ab"), ("clusters/eu/b", "b"), ("clusters/eu/b/..", "ab"),
     ("clusters/eu/a/cluster.yaml", "a"), ("README.md", ""),
 ])  # fmt: skip
-@pytest.mark.given_many
 def test_a_folder_stands_for_all_that_is_below_it(
     how: list[str], named: str, told: str, two_broken: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

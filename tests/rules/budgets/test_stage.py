@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -248,7 +247,6 @@ def test_clusters_that_join_are_kept_out_at_once() -> None:
     assert run.held == []
 
 
-@pytest.mark.given_many
 @_slow
 @given(_steps)
 def test_more_failures_never_yield_more_effects_than_the_budget(steps: list[tuple[set[str], set[str], int]]) -> None:

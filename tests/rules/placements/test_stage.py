@@ -280,7 +280,6 @@ def test_reasons_of_being_satisfied(repository: Repository, spec: Any, bound: bo
     assert repository.evaluate().condition("Placement", "web", "PlacementSatisfied")[1] == reason
 
 
-@pytest.mark.given_many
 def test_a_large_decision_is_cut_into_shards_that_change_together(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
     for number in range(205):

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.repository import open_repository
 from tests.rules.pools.simulator import World
@@ -41,7 +39,6 @@ class GitWorld(World):
         return {path: (root / path).read_text(encoding="utf-8") for path in tracked}
 
 
-@pytest.mark.given_many
 def test_invariants_hold_over_a_real_repository(tmp_path: Path) -> None:
     world = GitWorld(7, {"size": 2, "runningCount": 1, "powerstateTransitionToRunningTimeout": "15m"})
     world.repo = new_repository(tmp_path / "fleet")

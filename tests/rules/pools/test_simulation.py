@@ -16,7 +16,6 @@ POOLS = {
 }  # fmt: skip
 
 
-@pytest.mark.given_many
 @pytest.mark.parametrize("seed", range(1, 2))
 @pytest.mark.parametrize("pool", sorted(POOLS))
 def test_invariants_hold_and_the_pool_comes_to_rest(pool: str, seed: int) -> None:

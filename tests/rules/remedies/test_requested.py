@@ -1,6 +1,5 @@
 """Remedies: by many clusters and many Remedies, what is asked for is what the definition says, from the state alone."""
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +72,6 @@ def _remedy(status: str, actions: list[str]) -> str:
 _situation = st.tuples(_status, st.none() | st.tuples(_status, st.lists(_action, min_size=1, max_size=2)))
 
 
-@pytest.mark.given_many
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_situation, min_size=1, max_size=4).filter(lambda history: history[-1][0] != "Unknown"))
 def test_where_there_is_news_what_was_before_does_not_matter(

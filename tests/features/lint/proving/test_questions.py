@@ -69,7 +69,6 @@ def shipped() -> list[Proof]:
     return prove(fleet())
 
 
-@pytest.mark.given_many
 def test_the_shipped_policies_are_proved() -> None:
     proofs = {proof.policy.name: proof for proof in shipped()}
     assert {name: told(proof) for name, proof in proofs.items() if proof.findings} == {}
@@ -79,7 +78,6 @@ def test_the_shipped_policies_are_proved() -> None:
     assert proofs["adapters-finalized"].kept == 3  # of three kinds of objects
 
 
-@pytest.mark.given_many
 def test_no_built_in_policy_can_fail_whatever_parts_are_missing_and_parameters_are_set() -> None:
     proofs = prove(fleet(), any_params=True)
     assert {proof.policy: [str(one) for one in proof.findings] for proof in proofs if proof.findings} == {}
