@@ -20,7 +20,7 @@ from muster.data.times import format_time
 from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.stages import Broadcast
+from muster.rules.stages import StageTerm
 from muster.run.checking import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -62,12 +62,12 @@ _QUIET: list[float] = []
 
 def _stages(fleet: FleetWithPolicies, now: datetime, title: str) -> FleetWithPolicies:
     print(f"{title}:")
-    context = pipeline.context_of(fleet, now)
+    terms = pipeline.terms_of(fleet, now)
     for stage in pipeline.STAGES:
         name, start = stage.name, time.process_time()
-        outcomes = list(stage.ask(fleet, context, now))
-        context = context.after(outcomes)
-        fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, Broadcast | Failed))
+        outcomes = list(stage.ask(fleet, terms))
+        terms = terms.after(outcomes)
+        fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, StageTerm | Failed))
         spent = time.process_time() - start
         if name in ("reports", "conditions", "pulses"):
             print(f"  {name:<12}{spent:8.2f} s")

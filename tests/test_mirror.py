@@ -156,7 +156,6 @@ THROUGH = {
         "rules/reports/test_stage.py": "policies/adapters",
         "rules/test_compiling.py": "conditions/conflicts conditions/policy policies/expressions policies/policies",
         "rules/test_faults.py": "retention",
-        "rules/test_pipeline.py": "stages",
         "scenarios/test_scenarios.py": (
             "checks/lints checks/validate conditions/add_ons creation generations "
             "registration/removal registration/requests "

@@ -11,9 +11,9 @@ from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT
 from muster.data.source import Place
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
-from muster.rules.pipeline import STAGES, context_of
+from muster.rules.pipeline import STAGES, terms_of
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.stages import Broadcast
+from muster.rules.stages import StageTerm
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
@@ -104,10 +104,10 @@ def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Plac
 
 def grounded(fleet: FleetWithPolicies, now: datetime, files: Files) -> set[str]:
     """The stages that decided anything; each outcome has a rule, and inputs that stand in a file."""
-    context, spoken = context_of(fleet, now), set()
+    terms, spoken = terms_of(fleet, now), set()
     paths = {path for _, path in files}
     for stage in STAGES:
-        outcomes = list(stage.ask(fleet, context, now))
+        outcomes = list(stage.ask(fleet, terms))
         for outcome in outcomes:
             if not isinstance(outcome, Decision | Held | Pulse | Wake):
                 continue
@@ -119,8 +119,8 @@ def grounded(fleet: FleetWithPolicies, now: datetime, files: Files) -> set[str]:
             for place in places:
                 assert place.line, f"{stage.name}: {outcome}"
                 assert place.file.rpartition(":")[2] in paths or place.file.startswith("builtin:"), place
-        context = context.after(outcomes)
-        fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, Broadcast | Failed))
+        terms = terms.after(outcomes)
+        fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, StageTerm | Failed))
     return spoken
 
 

@@ -15,9 +15,9 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.shared import Shared
 from muster.rules import pipeline
 from muster.rules.conditions import stage as conditions
+from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.stages import Context
+from muster.rules.policies.in_force import FleetWithPolicies, InForce
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.requested import Taints
 from muster.run.evaluate import evaluate_snapshot
@@ -118,10 +118,10 @@ def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monk
 def test_the_object_that_a_wide_stage_fails_on_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that looks at all objects together does not know on which it failed."""
 
-    def planted(shared: Shared, context: Context, now: datetime) -> list[Outcome]:
+    def planted(shared: Shared, now: datetime, rules: InForce, allowance: Allowance) -> list[Outcome]:
         assert "prod-us-2" not in {obj.id.name for obj in shared.clusters()}
         assert "shop" not in {obj.id.name for obj in shared.of(*fleet_kinds())}
-        return list(placements(shared, context, now))
+        return list(placements(shared, now, rules, allowance))
 
     plant(monkeypatch, "placements", planted)
     run = evaluate_snapshot(example(), LATER)

@@ -10,10 +10,10 @@ from muster.data.kinds import ALL, Kind
 from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.neighbourhoods import neighbourhoods
 from muster.fleet.schemas import load_schema
-from muster.rules.pipeline import STAGES, context_of
+from muster.rules.pipeline import STAGES, terms_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.registration.removals import withheld
-from muster.rules.stages import Broadcast, Local
+from muster.rules.stages import Local, StageTerm
 from muster.run.checking import check_snapshot
 from muster.run.settle import settle
 from tests.support.example import NOON
@@ -29,14 +29,15 @@ def fleet_of(files: Files, now: datetime) -> FleetWithPolicies:
 
 def decided_in_parts(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
-    context = context_of(fleet, now)
+    terms = terms_of(fleet, now)
     for stage in STAGES:
-        whole = list(stage.ask(fleet, context, now))
+        whole = list(stage.ask(fleet, terms))
         if isinstance(stage, Local):
-            parts = [one for view in neighbourhoods(fleet).values() for one in stage.decide(view, context, now)]
+            given = terms.arguments(stage.decide)
+            parts = [one for view in neighbourhoods(fleet).values() for one in stage.decide(view, *given)]
             assert Counter(map(repr, parts)) == Counter(map(repr, whole)), stage.name
-        context = context.after(whole)
-        fleet = fleet.with_outcomes(one for one in whole if not isinstance(one, Broadcast | Failed))
+        terms = terms.after(whole)
+        fleet = fleet.with_outcomes(one for one in whole if not isinstance(one, StageTerm | Failed))
     return fleet
 
 

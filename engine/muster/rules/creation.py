@@ -23,13 +23,13 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import dig
 from muster.fleet.reports import had_reports
 from muster.fleet.view import View
-from muster.rules.stages import Context
+from muster.rules.stages import Traits
 
 CREATED: Path = ("status", "muster", "created")
 _BECAUSE = Because("reports", OF_ITSELF, "when the object was created; earlier reports are not about it")
 
 
-def creation_time(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:
+def creation_time(view: View, traits: Traits, id_: ObjectId, now: datetime) -> datetime | None:
     """When the object was created; None if it existed before muster's first run."""
     obj = view.objects.get(id_)
     written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
@@ -39,22 +39,22 @@ def creation_time(view: View, context: Context, id_: ObjectId, now: datetime) ->
     if id_ in view.derived_paths:
         known = try_time(view.before(id_, *map(str, CREATED)))
         return max((instant for instant in (known, written) if instant is not None), default=None)
-    return written if written is not None or context.fresh or had_reports(view, id_) else now
+    return written if written is not None or traits.fresh or had_reports(view, id_) else now
 
 
-def record_creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+def record_creations(view: View, traits: Traits, now: datetime) -> Iterator[Decision]:
     """Record when the objects were created that adapters report on."""
-    if not context.uses_adapters:
+    if not traits.uses_adapters:
         return
     for kind in TARGETS.values():
         for obj in view.of(kind):
-            if (since := creation_time(view, context, obj.id, now)) is not None:
+            if (since := creation_time(view, traits, obj.id, now)) is not None:
                 yield Decision(obj.id, CREATED, format_time(since), _BECAUSE)
 
 
-def last_pulse(view: View, context: Context, id_: ObjectId, last: Published | None) -> Published | None:
+def last_pulse(view: View, traits: Traits, id_: ObjectId, last: Published | None) -> Published | None:
     """The last pulse of an object; None if it was about an earlier object of the same name."""
-    if last is None or (not context.fresh and id_ not in view.derived_paths):
+    if last is None or (not traits.fresh and id_ not in view.derived_paths):
         return None
     since = try_time(view.now(id_, *CREATED))
     return None if since is not None and last.time < since else last

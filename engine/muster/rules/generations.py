@@ -10,7 +10,6 @@ observed.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from functools import partial
 
 from muster.data.decision import OF_SPEC, Because, Decision
@@ -21,13 +20,13 @@ from muster.fleet.faults import each
 from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.view import View
 from muster.rules.policies.adapters import is_deleting
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local
 
 _COUNTED = tuple(kind for kind in ALL if kind.counted)
 _BECAUSE = Because("generations", OF_SPEC, "counts the changes of the spec")
 
 
-def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View) -> Iterator[Decision | Finding]:
     """Decide `metadata.generation` of every object of a counted kind."""
     yield from each(view.of(*_COUNTED), partial(_counted, view))
 

@@ -1,6 +1,6 @@
 """The pipeline: the ordered list of stages, and how faults in them are handled.
 
-A stage sees the decisions of earlier ones; further messages to later stages go through the context. A new stage is one
+A stage sees the decisions of earlier ones, and the terms that they pass on (`muster.rules.stages`). A new stage is one
 new module and one line here.
 
 A fault in muster costs one object its changes and has no other effect: an object on which a stage fails counts as
@@ -34,7 +34,7 @@ from muster.rules.failures import builtin_fault, findings_of
 from muster.rules.heartbeats import agent_refs, durations, silence
 from muster.rules.outputs import stage as outputs
 from muster.rules.placements import stage as placements
-from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.policies.in_force import FleetWithPolicies, InForce
 from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
 from muster.rules.projections import stage as projections
@@ -49,7 +49,7 @@ from muster.rules.rollouts import progress as rollout_progress
 from muster.rules.rollouts import stage as rollouts
 from muster.rules.scores import stage as scores
 from muster.rules.sets import stage as sets
-from muster.rules.stages import Broadcast, Context, Stage
+from muster.rules.stages import Stage, StageTerm, Terms
 from muster.rules.taints import cluster_stage as taint_policies
 from muster.rules.taints import requested as requested_taints
 from muster.rules.taints import stage as taints
@@ -114,11 +114,11 @@ _MOST_SEARCHES = 4
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A fleet with all decisions, and the final context: None if muster failed before it had one. `failed`: the
+    """A fleet with all decisions, and the terms at the end: None if muster failed before it had any. `failed`: the
     expressions that failed, by object."""
 
     fleet: FleetWithPolicies
-    context: Context | None
+    terms: Terms | None
     failed: tuple[Failed, ...] = ()
 
 
@@ -168,32 +168,32 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
     before, failed = fleet, list[Failed]()
     pulse_wakes, other_wakes = dict[ObjectId, datetime](), dict[ObjectId, datetime]()
     try:
-        context = context_of(fleet, now)
+        terms = terms_of(fleet, now)
     except Exception as error:
         if fleet.objects.keys() <= fleet.broken or fleet.partial:
             raise
         return Decided(_all_broken(before, [faults.stage_fault("preparing to decide", error)]), None)
     for stage in STAGES:
         try:
-            outcomes = list(stage.ask(fleet, context, now))
+            outcomes = list(stage.ask(fleet, terms))
         except Exception as error:
             if fleet.partial:
                 raise
-            culprit = _failing_object(fleet, context, now, stage) if searching else None
+            culprit = _failing_object(fleet, terms, now, stage) if searching else None
             if culprit is not None:
-                return Decided(_with_broken(before, (), [faults.object_fault(before.objects[culprit], error)]), context)
+                return Decided(_with_broken(before, (), [faults.object_fault(before.objects[culprit], error)]), terms)
             fault = faults.stage_fault(f"deciding {stage.name}", error)
             if stage.foundation and not fleet.objects.keys() <= fleet.broken:
-                return Decided(_all_broken(before, [fault]), context)
+                return Decided(_all_broken(before, [fault]), terms)
             outcomes = [*retention.stage_results(fleet, stage), fault]
         wakes = pulse_wakes if stage is pulses.STAGE else other_wakes
-        for id_, instant in context.rules.wakes.drain():
+        for id_, instant in terms.of(InForce).wakes.drain():
             wakes[id_] = min(instant, wakes.get(id_, instant))
-        context = context.after(outcomes)
+        terms = terms.after(outcomes)
         fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
         failed += fresh
         standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
-        of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
+        of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, StageTerm | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
     again = (
         Wake(id_, _ASKED, instant, pulse=wakes is pulse_wakes, deadline=False)
@@ -201,21 +201,21 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
         for id_, instant in wakes.items()
     )
     fleet = fleet.with_outcomes((*again, *builtin_fault((*failed, *fleet.beyond.failed), fleet)))
-    return Decided(fleet, context, tuple(failed))
+    return Decided(fleet, terms, tuple(failed))
 
 
 _ASKED = Because("evaluation", OF_ITSELF, "an expression compares something with the present time")
 
 
-def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
-    """The context before the first stage."""
+def terms_of(fleet: FleetWithPolicies, now: datetime) -> Terms:
+    """The terms before the first stage."""
     known = (
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
         works.WorkOrders(),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet, now)),
     )
-    return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), known)
+    return Terms.by(fleet, now, (one.object for one in removals.held_removals(fleet)), known)
 
 
 def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWithPolicies:
@@ -226,14 +226,14 @@ def _with_broken(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Itera
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
-def _failing_object(fleet: FleetWithPolicies, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
+def _failing_object(fleet: FleetWithPolicies, terms: Terms, now: datetime, stage: Stage) -> ObjectId | None:
     """The object without which, and without all after it, the stage does not fail; None if it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 
     def fails(number: int) -> bool:
         try:
             left = _with_broken(fleet, candidates[number:], ())
-            list(stage.ask(left, context.for_fleet(context_of(left, now)), now))
+            list(stage.ask(left, terms.for_fleet(terms_of(left, now))))
         except Exception:  # noqa: BLE001 - the caller reports it
             return True
         return False

@@ -9,7 +9,7 @@ The settings are recorded in the Fleet's derived part, so that an invalid Fleet 
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from functools import partial
 
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Path
 from muster.data.ids import ObjectId
@@ -31,11 +31,13 @@ from muster.data.kinds import (
     kind_of,
 )
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.fleet import RefsRead
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL
-from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local, Stage
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import METADATA, SPEC, STATUS, HeldRemovals, Local, Stage, UnsoundObjects
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
 _UNDECIDED = Because("kept", OF_ITSELF, "what it depends on has an error, so it keeps its last derived state")
@@ -55,31 +57,32 @@ _OWN = (
 )  # fmt: skip
 
 
-def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals) -> Iterator[Decision]:
     """Decide again what the last run derived for every broken object."""
+    why = partial(_why, view, refs, unsound, withheld)
     clusters = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS}
     lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
     for id_ in sorted(view.previous):
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
         left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
         if id_ in view.broken or awaited or left:
-            yield from _decide_again(id_, _without_removal(view.previous[id_]), _why(view, context, id_))
+            yield from _decide_again(id_, _without_removal(view.previous[id_]), why(id_))
         elif view.unidentified and id_ not in view.objects:
             yield from _decide_again(id_, view.previous[id_], _MISSING)
 
 
-def _why(view: View, context: Context, id_: ObjectId) -> Because:
+def _why(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals, id_: ObjectId) -> Because:
     """Why the object keeps its state: its own error, or its cluster's."""
-    if id_ in context.faulty:
+    if id_ in unsound.faulty:
         return _FAULT
-    if id_ in context.undecided:
+    if id_ in unsound.undecided:
         return _UNDECIDED
     name = id_.name if kind_of(id_) in (*CLUSTERS, CLUSTER_DEPLOYMENT) else id_.namespace
-    if any(kind.id(name) in context.withheld for kind in CLUSTERS):
+    if any(kind.id(name) in withheld for kind in CLUSTERS):
         return _REMOVED
     if id_ not in view.broken:
         return _BESIDE
-    if name in context.unheard or (kind_of(id_) is CSR and id_ not in view.objects and context.unheard):
+    if name in refs.unheard or (kind_of(id_) is CSR and id_ not in view.objects and refs.unheard):
         return _UNHEARD
     return _BROKEN if id_ in view.objects else _LOST
 
@@ -154,10 +157,10 @@ STAGE = Local("kept", stage, derives=((ALL, (METADATA, SPEC, STATUS)),), foundat
 _IN_FORCE = Because("settings", OF_SPEC, "what this run went by; it stays in force while the Fleet has an error")
 
 
-def record_settings(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+def record_settings(view: View, rules: InForce) -> Iterator[Decision]:
     """Record the settings in force: of a valid Fleet, or of the last run. Of two Fleets neither is broken, and both
     would forget."""
-    if known := to_record(context.rules.settings):
+    if known := to_record(rules.settings):
         for obj in view.of(FLEET):
             if obj.id not in view.broken:
                 yield Decision(obj.id, RECORD, known, _IN_FORCE)

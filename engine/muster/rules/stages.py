@@ -1,41 +1,54 @@
-"""What a stage is, and its context: what is the same for all objects, and what stages pass on to later stages.
+"""What a stage is, and what it is given.
 
-A stage is *local*, `stage(view, context, now)`, or *wide*, `stage(shared, context, now)`, by its signature. It reads
-nothing else. A stage that passes on something besides its decisions yields a `Broadcast`: about the fleet, or about one
-object. `muster.rules.pipeline` lists the stages in order.
+A stage is a function of one neighbourhood (*local*) or of what clusters share (*wide*), its first parameter, and of
+*terms*: each further parameter is one, chosen by its type. It sees nothing else, so what a stage depends on is written
+in its signature:
+
+    def stage(view: View, now: datetime, rules: InForce, allowance: Allowance) -> Iterator[Decision | Held]
+
+Terms are the instant (`datetime`), what is in force (`InForce`), and the other values of `Terms.of_fleet`; and what
+earlier stages pass on. A stage yields a `StageTerm` besides its decisions, about the fleet or, as an `ObjectTerm`,
+about one object. Of these, a stage is given `Mapping[ObjectId, T]`. `muster.rules.pipeline` lists the stages in order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from functools import cache
+from typing import Any, NewType, TypeAlias, TypeVar
 
 from muster.data.codes import Code
 from muster.data.decision import Decision, Failed, Memory, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, PROJECTION, ROLLOUT, TARGETS, Kind, kind_of
-from muster.data.snapshot import SignerIdentity
 from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
+from muster.fleet.fleet import RefsRead
 from muster.fleet.reports import required_adapters
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.policies.in_force import FleetWithPolicies, InForce
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
-_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
+_GOVERNING = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
+
+#: The objects that govern clusters and lie in no neighbourhood: policies, Remedies, the Fleet, pools, Rollouts and
+#: Projections, with what the last run derived of them.
+GoverningObjects = NewType("GoverningObjects", View)
+#: The clusters whose removal a budget holds.
+HeldRemovals = NewType("HeldRemovals", frozenset[ObjectId])
 
 
-class Broadcast:
-    """A stage's message to all later stages. Of several about the same thing the last one counts."""
+class StageTerm:
+    """A value that a stage yields for all later stages. Of several of one type the last one counts."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectBroadcast(Broadcast):
-    """A stage's message to later stages about one object."""
+class ObjectTerm(StageTerm):
+    """A term about one object. Of several about the same object the last one counts."""
 
     object: ObjectId
 
@@ -46,120 +59,137 @@ class ObjectBroadcast(Broadcast):
 
 
 @dataclass(frozen=True, slots=True)
-class StepRecord(ObjectBroadcast):
+class StepRecord(ObjectTerm):
     """All that a stage needs of the fleet to decide an object's next step, while only its clusters make progress."""
 
     data: bytes
 
 
-B = TypeVar("B", bound=Broadcast)
-T = TypeVar("T", bound=ObjectBroadcast)
+@dataclass(frozen=True, slots=True)
+class Traits(StageTerm):
+    """`fresh`: no run has derived anything yet. `uses_adapters`: does any kind require an adapter, or has any adapter
+    reported?"""
+
+    fresh: bool
+    uses_adapters: bool
+
+    @classmethod
+    def of(cls, fleet: FleetWithPolicies) -> "Traits":
+        """Return the traits of a whole fleet."""
+        required = any(required_adapters(fleet.settings, kind) for kind in TARGETS.values())
+        reported = (ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)
+        return cls(
+            fresh=not (fleet.derived_paths or fleet.beyond.derived),
+            uses_adapters=fleet.beyond.adapters or required or any(reported),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What is the same for all objects of a run.
+class UnsoundObjects(StageTerm):
+    """`faulty`: the objects on which muster itself fails; None for a fault about no single object. `undecided`: those
+    that read an object with an error."""
 
-    `shared`: the objects outside of clusters: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
-    anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.agent_refs`. `faulty`: the objects
-    on which muster itself fails; None for a fault about no single object. `undecided`: those that read an object with
-    an error. `withheld`: the clusters whose removal a
-    budget holds. `uses_adapters`: does any kind require an adapter, or has any adapter reported? `disrupted`: the
-    clusters with a disruptive effect.
-    """
+    faulty: frozenset[ObjectId | None] = frozenset()
+    undecided: frozenset[ObjectId | None] = frozenset()
 
-    rules: InForce
-    shared: View
-    fresh: bool
-    speaking: frozenset[str]
-    unheard: frozenset[str]
-    lost: frozenset[ObjectId]
-    identities: Mapping[str, SignerIdentity] | None
-    published: Memory
-    faulty: frozenset[ObjectId | None]
-    undecided: frozenset[ObjectId | None]
-    withheld: frozenset[ObjectId]
-    uses_adapters: bool
-    disrupted: frozenset[ObjectId]
-    _of_fleet: Mapping[type[Broadcast], Broadcast] = field(default_factory=dict)
-    _of_objects: Mapping[type[Broadcast], Mapping[ObjectId, Broadcast]] = field(default_factory=dict)
+
+@dataclass(frozen=True, slots=True)
+class Disrupted(StageTerm):
+    """The clusters with a disruptive effect, requested or present."""
+
+    clusters: frozenset[ObjectId] = frozenset()
+
+
+T = TypeVar("T")
+O = TypeVar("O", bound=ObjectTerm)  # noqa: E741 - an object's term
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What stages are given: the values of the fleet, and those that stages have passed on so far."""
+
+    of_fleet: Mapping[object, Any]
+    passed: Mapping[object, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: FleetWithPolicies, withheld: Iterable[ObjectId], known: Iterable[Broadcast]) -> "Context":
-        """The context of a fleet before the first stage; `known`: broadcasts known from the start."""
-        shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
-        return cls(
-            rules=fleet.rules,
-            shared=fleet.only(shared),
-            fresh=not (fleet.derived_paths or fleet.beyond.derived),
-            speaking=fleet.refs.speaking,
-            unheard=fleet.refs.unheard,
-            lost=fleet.refs.lost,
-            identities=fleet.refs.identities,
-            published=fleet.published,
-            faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
-            undecided=frozenset(found.object for found in fleet.findings if found.code == Code.UNDECIDED),
-            withheld=frozenset(withheld),
-            uses_adapters=_uses_adapters(fleet),
-            disrupted=fleet.beyond.disrupted,
-        ).after(known)
-
-    def for_fleet(self, other: "Context") -> "Context":
-        """Return another fleet's context with the broadcasts of this one."""
-        return replace(
-            other, disrupted=self.disrupted, faulty=self.faulty, _of_fleet=self._of_fleet, _of_objects=self._of_objects
+    def by(
+        cls, fleet: FleetWithPolicies, now: datetime, withheld: Iterable[ObjectId], known: Iterable[StageTerm]
+    ) -> "Terms":
+        """Return the terms of a fleet before the first stage; `known`: terms that are passed on from the start."""
+        governing = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _GOVERNING}
+        of_fleet: dict[object, Any] = {
+            datetime: now,
+            InForce: fleet.rules,
+            GoverningObjects: GoverningObjects(fleet.only(governing)),
+            Traits: Traits.of(fleet),
+            RefsRead: fleet.refs,
+            Memory: fleet.published,
+            HeldRemovals: HeldRemovals(frozenset(withheld)),
+        }
+        unsound = UnsoundObjects(
+            frozenset(finding.object for finding in fleet.findings if is_fault(finding)),
+            frozenset(finding.object for finding in fleet.findings if finding.code == Code.UNDECIDED),
         )
+        return cls(of_fleet).after((unsound, Disrupted(fleet.beyond.disrupted), *known))
 
-    def after(self, outcomes: Iterable[object]) -> "Context":
-        """Return the context for the stages after the one with these outcomes."""
-        of_fleet = dict[type[Broadcast], Broadcast]()
-        of_objects = dict[type[Broadcast], dict[ObjectId, Broadcast]]()
-        faulty, disrupted = set[ObjectId | None](), set[ObjectId]()
+    def for_fleet(self, other: "Terms") -> "Terms":
+        """Return another fleet's terms with what stages have passed on in this one."""
+        return replace(other, passed=self.passed)
+
+    def after(self, outcomes: Iterable[object]) -> "Terms":
+        """Return the terms for the stages after the one with these outcomes."""
+        passed, faulty, disrupted = dict[object, Any](), set[ObjectId | None](), set[ObjectId]()
         for outcome in outcomes:
             if outcome.__class__ is Decision:  # nearly all
                 continue
-            if isinstance(outcome, ObjectBroadcast):
-                of_objects.setdefault(type(outcome), {})[outcome.object] = outcome
+            if isinstance(outcome, ObjectTerm):
+                passed.setdefault(type(outcome), {})[outcome.object] = outcome
                 if outcome.disrupts:
                     disrupted.add(outcome.object)
-            elif isinstance(outcome, Broadcast):
-                of_fleet[type(outcome)] = outcome
+            elif isinstance(outcome, StageTerm):
+                passed[type(outcome)] = outcome
             elif isinstance(outcome, Finding) and is_fault(outcome):
                 faulty.add(outcome.object)
-        if not (of_fleet or of_objects or faulty):
+        if faulty:
+            unsound = self.of(UnsoundObjects)
+            passed[UnsoundObjects] = replace(unsound, faulty=unsound.faulty | faulty)
+        if disrupted:
+            passed[Disrupted] = Disrupted(self.of(Disrupted).clusters | disrupted)
+        if not passed:
             return self
-        return replace(
-            self, faulty=self.faulty | faulty, disrupted=self.disrupted | disrupted,
-            _of_fleet={**self._of_fleet, **of_fleet},
-            _of_objects={
-                **self._of_objects,
-                **{sort: {**self._of_objects.get(sort, {}), **found} for sort, found in of_objects.items()},
-            },
-        )  # fmt: skip
+        earlier = self.passed
+        merged = ((sort, {**earlier.get(sort, {}), **v} if isinstance(v, dict) else v) for sort, v in passed.items())
+        return replace(self, passed={**earlier, **dict(merged)})
 
-    def broadcast(self, sort: type[B]) -> B:
-        """Return the last broadcast of this type about the fleet. KeyError if there is none."""
-        found: Any = self._of_fleet[sort]
-        return found  # type: ignore[no-any-return]
+    def of(self, sort: type[T]) -> T:
+        """Return the term of a type. KeyError if there is none."""
+        term: T = self.passed[sort] if sort in self.passed else self.of_fleet[sort]
+        return term
 
-    def object_broadcast(self, sort: type[T], id_: ObjectId) -> T | None:
-        """Return the last broadcast of this type about an object; None if there is none."""
-        return self.object_broadcasts(sort).get(id_)
+    def about(self, sort: type[O]) -> Mapping[ObjectId, O]:
+        """Return the terms of a type about objects."""
+        terms: Mapping[ObjectId, O] = self.passed.get(sort, {})
+        return terms
 
-    def object_broadcasts(self, sort: type[T]) -> Mapping[ObjectId, T]:
-        """Return the last broadcast of this type about each object."""
-        found: Any = self._of_objects.get(sort, {})
-        return found  # type: ignore[no-any-return]
+    def arguments(self, decide: Callable[..., object]) -> list[Any]:
+        """Return the terms that a stage's function is given after its first argument."""
+        return [self.about(sort) if _is_about_objects(sort) else self.of(sort) for sort in parameters(decide)]
 
 
-def _uses_adapters(fleet: FleetWithPolicies) -> bool:
-    if fleet.beyond.adapters or any(required_adapters(fleet.settings, kind) for kind in TARGETS.values()):
-        return True
-    return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)
+@cache
+def parameters(decide: Callable[..., object]) -> tuple[Any, ...]:
+    """Return the types of the terms that a stage's function is given; for terms about objects, the type of these."""
+    types = [type_ for name, type_ in decide.__annotations__.items() if name != "return"][1:]
+    last = (getattr(type_, "__args__", (type_,))[-1] for type_ in types)
+    return tuple(own if _is_about_objects(own) else type_ for own, type_ in zip(last, types, strict=True))
 
 
-#: Results of a stage: outcomes for the fleet, broadcasts for later stages, and failed expressions.
-Yielded: TypeAlias = Outcome | Broadcast | Failed
+def _is_about_objects(sort: Any) -> bool:
+    return isinstance(sort, type) and issubclass(sort, ObjectTerm)
+
+
+#: Results of a stage: outcomes for the fleet, terms for later stages, and failed expressions.
+Yielded: TypeAlias = Outcome | StageTerm | Failed
 #: Kinds, and the sections, fields or elements of keyed lists that a stage derives for them.
 Derives: TypeAlias = tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]
 
@@ -170,40 +200,40 @@ ROLLOUTS = ("status", "muster", "rollouts")
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A stage that decides each neighbourhood from its view and the context alone.
+    """A stage that decides each neighbourhood from its view and the terms of its parameters alone.
 
     `derives`: what keeps its last state if the stage fails as a whole. `foundation`: if it fails as a whole, no other
     stage may act, and everything keeps its last state.
     """
 
     name: str
-    decide: Callable[[View, Context, datetime], Iterable[Yielded]]
+    decide: Callable[..., Iterable[Yielded]]
     derives: Derives = ()
     foundation: bool = False
 
-    def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
+    def ask(self, fleet: FleetWithPolicies, terms: Terms) -> Iterable[Yielded]:
         """Decide the objects of this run."""
-        return self.decide(fleet.looked_at(), context, now)
+        return self.decide(fleet.looked_at(), *terms.arguments(self.decide))
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A stage that decides what many clusters share, from that and the context alone.
+    """A stage that decides what many clusters share, from that and the terms of its parameters alone.
 
     `steps`: the kind whose objects it can decide by themselves, from a `StepRecord` and the clusters that changed. See
     `Local` for the other fields.
     """
 
     name: str
-    decide: Callable[[Shared, Context, datetime], Iterable[Yielded]]
+    decide: Callable[..., Iterable[Yielded]]
     derives: Derives = ()
     foundation: bool = False
     steps: Kind | None = None
 
-    def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
+    def ask(self, fleet: FleetWithPolicies, terms: Terms) -> Iterable[Yielded]:
         """Decide everything, if this run includes wide stages, or the steps that it includes without them."""
         asked = fleet.beyond.asked or any(kind_of(id_) is self.steps for id_ in fleet.beyond.steps)
-        return self.decide(Shared.by(fleet), context, now) if asked else ()
+        return self.decide(Shared.by(fleet), *terms.arguments(self.decide)) if asked else ()
 
 
 Stage: TypeAlias = Local | Wide

@@ -347,8 +347,8 @@ class Deciding:
         """What budgets allow at the end of the run."""
         from muster.rules.effects.allowance import Allowance  # a check never asks this, nor the next
 
-        assert self.run.context is not None
-        return self.run.context.broadcast(Allowance)
+        assert self.run.terms is not None
+        return self.run.terms.of(Allowance)
 
     @cached_property
     def progressing(self) -> frozenset[str] | None:
@@ -362,8 +362,8 @@ class Deciding:
         """The least duration of leases, in seconds."""
         from muster.rules.heartbeats.durations import LeaseFloor
 
-        assert self.run.context is not None
-        return self.run.context.broadcast(LeaseFloor).seconds
+        assert self.run.terms is not None
+        return self.run.terms.of(LeaseFloor).seconds
 
 
 class LeasesMoved(WholeNeeded):
@@ -418,11 +418,11 @@ def _freezes_differ(deciding: Deciding) -> frozenset[int]:
 
 def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
     """The clusters to which a step of a Rollout gives another revision."""
-    part, context = deciding.part, deciding.run.context
+    part, terms = deciding.part, deciding.run.terms
     from muster.rules.rollouts.progress import RolloutMoves
 
-    assert context is not None
-    moves = context.object_broadcasts(RolloutMoves)
+    assert terms is not None
+    moves = terms.about(RolloutMoves)
     return frozenset(part.state.of_names(default_home(id_) for id_ in moves)) - part.chosen if moves else frozenset()
 
 
@@ -431,8 +431,8 @@ def _works_ordered(deciding: Deciding) -> frozenset[int]:
     from muster.rules.works.stage import WorkOrders  # a check never asks this
 
     part = deciding.part
-    assert deciding.run.context is not None
-    orders = deciding.run.context.broadcast(WorkOrders).by_cluster
+    assert deciding.run.terms is not None
+    orders = deciding.run.terms.of(WorkOrders).by_cluster
     return frozenset(part.state.of_names(orders)) - part.chosen if orders else frozenset()
 
 

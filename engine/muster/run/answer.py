@@ -66,11 +66,11 @@ class RunAnswer:
 
 def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
     """Return the record of a run as a whole."""
-    assert run.context is not None
-    tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.context.broadcast(Allowance)
+    assert run.terms is not None
+    tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.terms.of(Allowance)
     return RunRecord(
         commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
-        memory=question.remembered.at, lease_floor=run.context.broadcast(LeaseFloor).seconds,
+        memory=question.remembered.at, lease_floor=run.terms.of(LeaseFloor).seconds,
         settings=run.fleet.settings.spec, holds=allowance.terms, frozen=allowance.frozen, usage=allowance.usage,
         held=tuple(run.fleet.held),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
@@ -100,7 +100,7 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
     run, facts = answer.settled.last, answer.facts
     if facts is None:  # then it has evaluated the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
-        allowance = run.context.broadcast(Allowance) if run.context else EVERYTHING
+        allowance = run.terms.of(Allowance) if run.terms else EVERYTHING
         ids = filter(is_cluster, run.fleet.decided)
         rollouts = Counter(rollout_named(name) for id_ in ids for name in rollout_totals(run.fleet, id_))
         words = sorted_words([last_words(run.fleet, run.fleet.objects.keys())])

@@ -73,4 +73,4 @@ def decide(fleet: FleetWithPolicies, now: datetime, restless: Mapping[ObjectId, 
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
     fleet = decided.fleet
     held = tuple(sorted(fleet.held, key=lambda one: (one.object, one.effect, one.because.rule, one.reason)))
-    return Run(replace(fleet, held=held), now, commit, decided.context, decided.failed)
+    return Run(replace(fleet, held=held), now, commit, decided.terms, decided.failed)

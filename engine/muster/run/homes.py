@@ -43,7 +43,7 @@ from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, read_by_others
 from muster.rules.failures import OF_FAILURES, in_order
-from muster.rules.stages import Context, StepRecord
+from muster.rules.stages import Disrupted, StepRecord, Terms
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
@@ -137,7 +137,7 @@ class KeptNeighbourhoods:
 
 def keep(
     fleet: Fleet,
-    context: Context | None,
+    terms: Terms | None,
     now: datetime,
     findings: Iterable[Finding],
     *,
@@ -145,7 +145,7 @@ def keep(
     there: Sequence[Part],
     failed: Iterable[Failed] = (),
 ) -> KeptNeighbourhoods:
-    """Return the records of everything that a run evaluated; `context` is None if nothing was decided.
+    """Return the records of everything that a run evaluated; `terms` is None if nothing was decided.
 
     `written` are the files that it writes or removes; their neighbourhoods are evaluated once more, with the new
     content. `there` are the parts that were in files before. `failed` expressions are recorded by object.
@@ -175,8 +175,8 @@ def keep(
             loose.append(one)
         else:
             found[home_].findings.append(one)
-    made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
-    steps = {str(id_): one.data for id_, one in (context.object_broadcasts(StepRecord) if context else {}).items()}
+    made = (_home(fleet, terms, name, gathered) for name, gathered in sorted(found.items()))
+    steps = {str(id_): one.data for id_, one in (terms.about(StepRecord) if terms else {}).items()}
     return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
 
@@ -244,7 +244,7 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in homes or not homes) else min(homes, default=None)
 
 
-def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered) -> Home:
+def _home(fleet: Fleet, terms: Terms | None, name: str, gathered: _Gathered) -> Home:
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
@@ -253,8 +253,8 @@ def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered)
     summary = encode(StoredSummary(
         tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
         tuple(sorted(gathered.held, key=repr)),
-        tuple(sorted(context.disrupted & ids)) if context else (),
-        tuple(sorted(_asked(context) & ids)) if context else (),
+        tuple(sorted(terms.of(Disrupted).clusters & ids)) if terms else (),
+        tuple(sorted(_asked(terms) & ids)) if terms else (),
         () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
     ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
@@ -268,11 +268,11 @@ def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered)
     )  # fmt: skip
 
 
-def _asked(context: Context) -> set[ObjectId]:
+def _asked(terms: Terms) -> set[ObjectId]:
     """The clusters for which a disruptive effect was asked."""
     from muster.rules.effects.allowance import Allowance  # a check decides nothing
 
-    return context.broadcast(Allowance).asked
+    return terms.of(Allowance).asked
 
 
 def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:

@@ -73,7 +73,7 @@ def run_whole(question: Question, why: str, unread: frozenset[str] = frozenset()
     settled = _settled(question, Unread(snapshot, {}, unread) if unread else snapshot, WHOLE)
     run, looked_at = settled.last, f"the whole fleet: {why}"
     unkept = beyond_record(run.fleet, settled.findings, slips=True)
-    if run.context is None or not settled.rested:
+    if run.terms is None or not settled.rested:
         unkept = "not all came to rest, or muster failed in deciding it"
     if unkept:
         unkept = f"nothing is kept of the last run: {unkept}"
@@ -98,7 +98,7 @@ def run_part(part: FleetPart) -> RunAnswer:
             continue
         settled = _settled(part.question, snapshot, _PartScope(part, snapshot, fleet))
         run = settled.last
-        if not settled.rested or run.context is None:
+        if not settled.rested or run.terms is None:
             raise WholeNeeded("not all came to rest")
         own = part.own_findings(settled.findings)
         require_record(run.fleet, own, slips=True)
@@ -150,7 +150,7 @@ class _PartScope:
         return replace(run, fleet=replace(run.fleet, findings=findings, held=held))
 
     def _held(self, run: Run) -> Iterator[Held]:
-        standing, allowance = run.fleet.beyond.standing, run.context.broadcast(Allowance) if run.context else EVERYTHING
+        standing, allowance = run.fleet.beyond.standing, run.terms.of(Allowance) if run.terms else EVERYTHING
         for held in run.fleet.held:
             yield allowance.with_present_text(run.fleet, held) if held.object in standing else held
 
@@ -159,7 +159,7 @@ def _kept(settled: Settled, findings: Collection[Finding]) -> KeptNeighbourhoods
     """The records of a run for the state."""
     run = settled.last
     return keep(
-        run.fleet, run.context, run.now, findings, written=settled.files.keys(), there=settled.first.fleet.read.parts,
+        run.fleet, run.terms, run.now, findings, written=settled.files.keys(), there=settled.first.fleet.read.parts,
         failed=run.failures,
     )  # fmt: skip
 

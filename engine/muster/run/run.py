@@ -18,7 +18,7 @@ from muster.fleet.fleet import sorted_objects
 if TYPE_CHECKING:
     from muster.rules.policies.in_force import FleetWithPolicies
     from muster.rules.render import Rendered
-    from muster.rules.stages import Context
+    from muster.rules.stages import Terms
     from muster.run.change import Change
 
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 class Run:
     """The result of one evaluation. The attributes without underscore are stable from the first version on.
 
-    `fleet` is the evaluated fleet with every decision in it. `context` is the context of its stages at the end, None if
-    muster failed before there was one. `failures` are the expressions that failed.
+    `fleet` is the evaluated fleet with every decision in it. `terms` are what its stages were given at the end, None if
+    muster failed before there were any. `failures` are the expressions that failed.
     """
 
     fleet: "FleetWithPolicies"
     now: datetime
     commit: str | None
-    context: "Context | None" = field(default=None, repr=False, compare=False)
+    terms: "Terms | None" = field(default=None, repr=False, compare=False)
     failures: tuple[Failed, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property

@@ -189,10 +189,10 @@ class _Deciding:
         files = {path: text for path, text in first.files.items() if path not in context}
         if files and self.common.twice:
             last = self._run(files)
-            assert first.context is not None
-            assert last.context is not None
+            assert first.terms is not None
+            assert last.terms is not None
             # The last pass does not ask again what budgets allow, but wide stages must still judge the first pass.
-            last.context.broadcast(Allowance).asked.update(first.context.broadcast(Allowance).asked)
+            last.terms.of(Allowance).asked.update(first.terms.of(Allowance).asked)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
         findings = Settled(first, last, files, [], rested=True).findings
@@ -221,7 +221,7 @@ class _Deciding:
 
     def told(self, run: Run) -> Run:
         """Return the run. WholeNeeded if muster failed in it."""
-        if run.context is None or run.unwritten:
+        if run.terms is None or run.unwritten:
             raise WholeNeeded("a fault in muster")
         return run
 
@@ -243,7 +243,7 @@ class _Deciding:
 
     def _put(self, first: Run, last: Run, files: Files, found: Sequence[Finding], odd: frozenset[str]) -> Answered:
         kept = keep(
-            last.fleet, last.context, last.now, found, written=(), there=first.fleet.read.parts, failed=last.failures
+            last.fleet, last.terms, last.now, found, written=(), there=first.fleet.read.parts, failed=last.failures
         )
         of = _homes_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}

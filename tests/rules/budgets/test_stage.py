@@ -186,10 +186,8 @@ def test_a_domain_is_counted_on_its_own() -> None:
     run = fleet.evaluate()
     assert disrupted(run) == {"c01"}
     assert "3 of 4 clusters are disrupted in eu" in fleet_condition(run, "DisruptionHeld")["message"]
-    assert run.context is not None
-    assert run.context.broadcast(Allowance).usage == (("default", 3, 2),), (
-        "of the domain in which the fewest more may be"
-    )
+    assert run.terms is not None
+    assert run.terms.of(Allowance).usage == (("default", 3, 2),), "of the domain in which the fewest more may be"
 
 
 def test_naming_the_fleet_loses_nothing() -> None:

@@ -9,10 +9,10 @@ from muster.data.decision import Decision, Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, CONDITION_POLICY, REMEDY, TAINT_POLICY, kind_of
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.pipeline import STAGES, context_of
+from muster.rules.pipeline import STAGES, terms_of
 from muster.rules.policies.lazy import Witness
 from muster.rules.remedies.grounds import RequestedActions
-from muster.rules.stages import Context
+from muster.rules.stages import Terms
 from muster.rules.taints.keys import RequestedLatches, RequestedTaints
 from muster.run.evaluate import evaluate_snapshot
 from tests.rules.test_pipeline import fleet_of
@@ -33,10 +33,10 @@ spec:
 """
 
 
-def requested(context: Context, id_: ObjectId) -> bool:
+def requested(terms: Terms, id_: ObjectId) -> bool:
     """Whether any effect is requested on a cluster."""
     sorts = (RequestedTaints, RequestedLatches, RequestedActions)
-    return any(context.object_broadcast(sort, id_) is not None for sort in sorts)
+    return any(id_ in terms.about(sort) for sort in sorts)
 
 
 @pytest.mark.parametrize("now", [NOON, LATER], ids=["noon", "a day later"])
@@ -53,17 +53,17 @@ def test_every_expression_is_evaluated_once_about_a_cluster(now: datetime) -> No
 def test_the_stages_after_budgets_add_nothing_that_was_not_asked_for() -> None:
     """Whatever they put on a cluster that nobody wrote was asked for, or stood; what is held was asked for, too."""
     fleet = fleet_of(corpus(), LATER)
-    context, effects = context_of(fleet, LATER), 0
+    terms, effects = terms_of(fleet, LATER), 0
     for stage in STAGES:
-        outcomes = list(stage.ask(fleet, context, LATER))
+        outcomes = list(stage.ask(fleet, terms))
         if stage.name in ("taints", "taint policies", "remedies"):
             for outcome in outcomes:
                 if isinstance(outcome, Held) or (isinstance(outcome, Decision) and outcome.path[0] == "spec"):
                     effects += 1
                     own = isinstance(outcome, Decision) and outcome.because.text.startswith("a person's taint")
                     stood = outcome.object in fleet.previous
-                    assert own or stood or requested(context, outcome.object), outcome
-        context = context.after(outcomes)
+                    assert own or stood or requested(terms, outcome.object), outcome
+        terms = terms.after(outcomes)
         fleet = fleet.with_outcomes(one for one in outcomes if isinstance(one, Decision | Held))
     assert effects, "there was something to apply"
 
@@ -77,13 +77,13 @@ spec: {hubAcceptsClient: true}
 status: {conditions: [{type: ManagedClusterConditionAvailable, status: "False", reason: R, message: ""}]}
 """
     fleet = fleet_of({**corpus(), ("", "leaving.yaml"): going}, LATER)
-    context = context_of(fleet, LATER)
+    terms = terms_of(fleet, LATER)
     for stage in STAGES:
-        outcomes = list(stage.ask(fleet, context, LATER))
-        context = context.after(outcomes)
+        outcomes = list(stage.ask(fleet, terms))
+        terms = terms.after(outcomes)
         if stage.name == "requested actions":
             break
         fleet = fleet.with_outcomes(one for one in outcomes if isinstance(one, Decision))
     (leaving,) = [obj for obj in fleet.clusters() if obj.id.name == "leaving"]
-    assert any(requested(context, obj.id) for obj in fleet.clusters()), "of others something is"
-    assert not requested(context, leaving.id)
+    assert any(requested(terms, obj.id) for obj in fleet.clusters()), "of others something is"
+    assert not requested(terms, leaving.id)

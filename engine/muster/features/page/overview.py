@@ -204,7 +204,7 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
             for one in shown(run.findings, run.now)
         ],
-        "budgets": [used._asdict() for used in (run.context.broadcast(Allowance).usage if run.context else ())],
+        "budgets": [used._asdict() for used in (run.terms.of(Allowance).usage if run.terms else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
         "remedies": list(_remedies(run, known)),

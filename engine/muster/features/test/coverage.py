@@ -85,7 +85,7 @@ class Coverage:
                     self._seen.add((policy, key))
 
     def _budgets(self, run: Run, named: Collection[str]) -> None:
-        allowance = run.context.broadcast(Allowance) if run.context is not None else None
+        allowance = run.terms.of(Allowance) if run.terms is not None else None
         if allowance is None:
             return
         over = {holding.budget.id for holding in allowance.holding}

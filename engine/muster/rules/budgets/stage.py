@@ -40,8 +40,9 @@ from muster.rules.effects.budget import (
     sound_override,
 )
 from muster.rules.effects.freeze import FREEZES, FROZEN_BY, Freeze, freezes_of
+from muster.rules.policies.in_force import InForce
 from muster.rules.registration.removals import held_removals
-from muster.rules.stages import CONDITIONS, Context, Local, Wide
+from muster.rules.stages import CONDITIONS, Disrupted, Local, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
 from muster.rules.taints.policy import TaintPolicy
 from muster.rules.transitions import condition, unchanged_condition
@@ -59,13 +60,15 @@ _UNREAD_BUDGET = Because("kept", OF_ITSELF, "a DisruptionBudget has an error, so
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 
 
-def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
+def stage(
+    shared: Shared, now: datetime, rules: InForce, before: Allowance, disrupted_clusters: Disrupted
+) -> Iterator[Decision | Allowance]:
     """Decide which budgets hold, what they allow, and the Fleet's conditions."""
-    budgets = context.broadcast(Allowance).budgets
+    budgets = before.budgets
     id_ = fleet_id(shared)
     past = _past(shared, id_)
     known = holdings(shared.before(past, *STATE), budgets)
-    disrupted = context.disrupted.union(_broken_with_effects(shared, context))
+    disrupted = disrupted_clusters.clusters.union(_broken_with_effects(shared, rules))
     groups = list(_groups(shared, [budget for budget in budgets if not budget.unread]))
     counts = [sum(obj.id in disrupted for obj in (*group.members, *group.unplaced)) for group in groups]
     judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
@@ -74,14 +77,14 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
         Holding(budget, "", 0, 0, 0, suspicious=False, since=now, met=None) for budget in budgets if budget.unread
     ]
     allowance = _allowance(shared, id_, budgets, found, unread, now)
-    yield replace(allowance, approvals=context.broadcast(Allowance).approvals, usage=tuple(_usage(groups, counts)))
+    yield replace(allowance, approvals=before.approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     names = {budget.id.name for budget in budgets if budget.unread}
     kept = [entry for entry in mappings_at(shared.previous.get(past), *STATE) if entry.get("budget") in names]
     yield from _state(shared, id_, found, kept, because, now)
     conditions = _conditions(shared, (id_, past), found, groups, because, now)
     yield from _as_they_were(shared, past, conditions, always=bool(kept)) if names else conditions
-    yield from _frozen(shared, (id_, past), freezes_of(context.rules.settings, shared), now)
+    yield from _frozen(shared, (id_, past), freezes_of(rules.settings, shared), now)
 
 
 def _allowance(
@@ -96,9 +99,9 @@ def _allowance(
     return Allowance(budgets, (*(found or holdings(kept, budgets)), *unread), now)
 
 
-def _broken_with_effects(shared: Shared, context: Context) -> Iterator[ObjectId]:
+def _broken_with_effects(shared: Shared, rules: InForce) -> Iterator[ObjectId]:
     """The broken clusters with a present or held effect: nothing new is requested, but it is not over."""
-    keys = {(rule.key, rule.effect) for policy in context.rules.compiled.of(TaintPolicy) for rule in policy.taints}
+    keys = {(rule.key, rule.effect) for policy in rules.compiled.of(TaintPolicy) for rule in policy.taints}
     for obj in counted_broken_clusters(shared):
         body = shared.previous.get(obj.id)
         standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
@@ -325,9 +328,9 @@ PATH: Path = ("status", "muster", "held")
 _UNREAD = "it is approved, and waits until its object has no error"
 
 
-def record_held(view: View, context: Context, _now: datetime) -> Iterator[Decision | Held]:
+def record_held(view: View, allowance: Allowance) -> Iterator[Decision | Held]:
     """Decide `status.muster.held` of every object with held effects."""
-    kept = list(_still_waiting(view, context.broadcast(Allowance).approvals))
+    kept = list(_still_waiting(view, allowance.approvals))
     yield from kept
     for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
         entries = sorted(

@@ -1,6 +1,6 @@
 """A compiled Calendar: is it open at an instant, and when does that change?
 
-    calendar = context.rules.calendars_by_name["office-hours"]
+    calendar = rules.calendars_by_name["office-hours"]
     calendar.is_open(now)        # True
     calendar.next_change(now)    # when it closes; None if it never does
 

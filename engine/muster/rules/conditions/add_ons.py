@@ -20,7 +20,7 @@ from muster.fleet.faults import each
 from muster.fleet.leases import DEFAULT_SECONDS, GRACE_FACTOR, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.stages import CONDITIONS, Context, Local
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import condition
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
@@ -30,7 +30,7 @@ _RENEWED: Final[At] = ("spec", "renewTime")
 _STOPPED, _UPDATED = "ManagedClusterAddOnLeaseUpdateStopped", "ManagedClusterAddOnLeaseUpdated"
 
 
-def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Wake | Finding]:
+def stage(view: View, now: datetime) -> Iterator[Decision | Wake | Finding]:
     """Decide the availability of add-ons of Unknown clusters, and of those with a Lease."""
     leases = {lease.id: lease for lease in view.of(LEASE)}
 

@@ -25,11 +25,12 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
-from muster.rules.stages import CONDITIONS, Context, Local
+from muster.rules.stages import CONDITIONS, GoverningObjects, Local
 from muster.rules.transitions import condition, unchanged_condition
 
 PENDING: Path = ("status", "muster", "pending")
@@ -93,22 +94,24 @@ class Statement:
     must_last: bool = True
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects
+) -> Iterator[Decision | Failed | Finding]:
     """Decide every condition of the policies in force.
 
     ClusterDeployments are decided by the stage "pool clusters", because their files hold only a report.
     """
-    targets = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
+    targets = {kind for policy in rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
     kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
-    return of_objects(view, view.of(*kinds), context, now)
+    return of_objects(view, view.of(*kinds), now, rules, governing)
 
 
 def of_objects(
-    view: View, objects: Iterable[Object], context: Context, now: datetime
+    view: View, objects: Iterable[Object], now: datetime, rules: InForce, governing: GoverningObjects
 ) -> Iterator[Decision | Failed | Finding]:
     """Decide the conditions of some objects; the view has everything that policies read."""
-    scopes, failures = Scopes.of(view, context.rules, now), Failures()
-    kept = context.shared.uncertain(CONDITION_POLICY)
+    scopes, failures = Scopes.of(view, rules, now), Failures()
+    kept = governing.uncertain(CONDITION_POLICY)
     yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
     yield from failures.seen
 

@@ -1,9 +1,9 @@
 """Allowance: which effects the holding budgets allow.
 
 The stage `budgets` (`muster.rules.budgets.stage`) decides once which budgets hold and records it in the Fleet's status.
-Every stage that would cause a new effect asks here:
+Every stage that would cause a new effect is given it, and asks:
 
-    context.broadcast(Allowance).holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
+    allowance.holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
 
 Conditions are never held, existing effects are not asked for again, and recovery is always allowed.
 """
@@ -22,7 +22,7 @@ from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import Budget, Usage, headline, in_service, labels_of, sound_override
-from muster.rules.stages import Broadcast
+from muster.rules.stages import StageTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ Place: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance(Broadcast):
+class Allowance(StageTerm):
     """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking does not change an answer.
 
     `holding`: the holding budgets, none if the Fleet's annotation allows everything. `approvals`: what waits for a

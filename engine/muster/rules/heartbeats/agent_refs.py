@@ -18,6 +18,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, MANAGED_CLUSTER, kind_of
 from muster.fleet.acceptance import REMOVED
 from muster.fleet.agent_refs import AGENT_REF, depending_on_lost
+from muster.fleet.fleet import RefsRead
 from muster.fleet.leases import lease_id, renew_time
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
@@ -26,7 +27,7 @@ from muster.rules.heartbeats.silence import known_cluster
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import Context, Local, Wide
+from muster.rules.stages import Local, Wide
 
 
 def with_lost_retained(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
@@ -57,18 +58,18 @@ _REMOVED = Because(
 )
 
 
-def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+def stage(view: View, refs: RefsRead) -> Iterator[Decision]:
     """Decide `status.muster.agentRef` of every cluster with a ref, of its agent or its provisioner."""
     for obj in view.clusters():
-        if obj.id.name in context.speaking:
+        if obj.id.name in refs.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
     for obj in view.of(CLUSTER_DEPLOYMENT):
         spoken = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
-        if spoken and obj.id.name in context.speaking:
+        if spoken and obj.id.name in refs.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
 
 
-def removed_clusters(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
+def removed_clusters(shared: Shared) -> Iterator[Decision]:
     """Decide which clusters the Fleet records as removed."""
     held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
     if removed := sorted(shared.departed - held):

@@ -47,8 +47,9 @@ from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.budget import fleet_id
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import Broadcast, Context, Local, Wide
+from muster.rules.stages import GoverningObjects, Local, StageTerm, Wide
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
 _BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease by this duration")
@@ -66,9 +67,9 @@ class _Term:
     now: datetime
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Finding]:
     """Decide what agents of accepted clusters need to know about their leases, and what to record."""
-    own, leases, factor = leases_by_cluster(view), effective_leases(view), context.rules.grace
+    own, leases, factor = leases_by_cluster(view), effective_leases(view), rules.grace
 
     def of_cluster(obj: Object) -> Iterator[Decision]:
         seconds = lease_seconds(view, obj)
@@ -151,15 +152,15 @@ _RATE = ("spec", "heartbeats", "maxPerSecond")
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseFloor(Broadcast):
+class LeaseFloor(StageTerm):
     """The minimum lease duration of every accepted cluster."""
 
     seconds: int
 
 
-def lease_floor(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
+def lease_floor(shared: Shared, rules: InForce) -> Iterator[Decision | LeaseFloor]:
     """Decide the minimum lease duration of accepted clusters."""
-    limit = context.rules.settings.get("heartbeats", "maxPerSecond")
+    limit = rules.settings.get("heartbeats", "maxPerSecond")
     fleet = fleet_id(shared)
     if (
         (fleet not in shared.objects and fleet not in shared.previous)
@@ -175,12 +176,12 @@ def lease_floor(shared: Shared, context: Context, _now: datetime) -> Iterator[De
         yield LeaseFloor(least)
 
 
-def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+def stretched(view: View, floor: LeaseFloor, governing: GoverningObjects) -> Iterator[Decision]:
     """Decide the duration of each accepted cluster with a shorter lease."""
-    because = Because("valve", (Input(_RATE, fleet_id(context.shared)), Input(("spec", "leaseDurationSeconds"))), _MANY)
+    because = Because("valve", (Input(_RATE, fleet_id(governing)), Input(("spec", "leaseDurationSeconds"))), _MANY)
     for obj in view.of(MANAGED_CLUSTER):
-        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.broadcast(LeaseFloor).seconds:
-            yield Decision(obj.id, LEASE_SECONDS, context.broadcast(LeaseFloor).seconds, because)
+        if is_accepted(obj) and 0 < own_lease_seconds(obj) < floor.seconds:
+            yield Decision(obj.id, LEASE_SECONDS, floor.seconds, because)
 
 
 def _least(shared: Shared, clusters: Iterable[Object], limit: float) -> int:

@@ -27,6 +27,7 @@ from muster.data.kinds import CLUSTERS, KARMADA_CLUSTER, kind_of
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree, dig, digest_of, mapping_at
 from muster.fleet.faults import each
+from muster.fleet.fleet import RefsRead
 from muster.fleet.leases import (
     SIGHT,
     SILENT_AFTER,
@@ -42,8 +43,9 @@ from muster.regex import Regex
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR, Statement, damped, evaluate_policy
 from muster.rules.failures import PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.scopes import Scopes
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local, UnsoundObjects
 from muster.rules.transitions import condition, unchanged_condition
 
 _SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has expired, whatever its file says")
@@ -53,17 +55,17 @@ _KEPT: Final = Because("kept", OF_ITSELF, "what declares the cluster cannot be r
 _LEASE: Final = Regex(r"\blease(?:DurationSeconds)?\b|\bsilent\b|\.stale\b")
 
 
-def retained_clusters(view: View, context: Context) -> Iterator[Object]:
+def retained_clusters(view: View, refs: RefsRead, unsound: UnsoundObjects) -> Iterator[Object]:
     """Yield the clusters that keep their last derived state, with their known content.
 
     Not those on which muster itself fails, whose results are unreliable, nor those whose refs could not be read, which
     is not silence.
     """
-    if None in context.faulty:
+    if None in unsound.faulty:
         return
     for id_ in sorted(view.previous):
         kept = id_ in view.broken or (view.unidentified and id_ not in view.objects)
-        if kind_of(id_) in CLUSTERS and kept and id_ not in context.faulty and id_.name not in context.unheard:
+        if kind_of(id_) in CLUSTERS and kept and id_ not in unsound.faulty and id_.name not in refs.unheard:
             yield known_cluster(view, id_)
 
 
@@ -73,15 +75,15 @@ def known_cluster(view: View, id_: ObjectId) -> Object:
     return replace(obj, body={**obj.body, "spec": obj.spec})
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, refs: RefsRead, unsound: UnsoundObjects
+) -> Iterator[Decision | Finding]:
     """Decide what does not depend on a cluster's broken file."""
-    retained = list(retained_clusters(view, context))
+    retained = list(retained_clusters(view, refs, unsound))
     if not retained:
         return
-    scopes = Scopes.of(view, context.rules, now)
-    policies = [
-        policy for policy in context.rules.compiled.of(ConditionPolicy) if _LEASE.search(str(policy.source.spec))
-    ]
+    scopes = Scopes.of(view, rules, now)
+    policies = [policy for policy in rules.compiled.of(ConditionPolicy) if _LEASE.search(str(policy.source.spec))]
     yield from each(retained, partial(_conditions, scopes, policies, now))
 
 
@@ -138,12 +140,14 @@ _HEARD: Final = "the cluster is not silent any more"
 _MUSTER: Final[Path] = ("status", "muster")
 
 
-def record_last_signs(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def record_last_signs(
+    view: View, now: datetime, rules: InForce, refs: RefsRead, unsound: UnsoundObjects
+) -> Iterator[Decision | Finding]:
     """Decide `status.muster.silentAfter` of every cluster."""
-    leases, scopes = effective_leases(view), Scopes.of(view, context.rules, now)
-    rules = {
+    leases, scopes = effective_leases(view), Scopes.of(view, rules, now)
+    of_leases = {
         rule.because.rule
-        for policy in context.rules.compiled.of(ConditionPolicy)
+        for policy in rules.compiled.of(ConditionPolicy)
         for rule in policy.rules
         if rule.of_lease and any(policy.type == kind.headline for kind in policy.target.kinds)
     } | {SILENT.because.rule}
@@ -154,14 +158,14 @@ def record_last_signs(view: View, context: Context, now: datetime) -> Iterator[D
         before = view.before(obj.id, *SILENT_AFTER)
         known = before if isinstance(before, str) else None
         sign = last_sign(view, obj.id, leases.get(obj.id.name))
-        after = _silent_after(decided, rules, sign, known)
+        after = _silent_after(decided, of_leases, sign, known)
         if after != known or (after is not None and view.now(obj.id, *_MUSTER) is None):
             # Reports are stale from now on: earlier stages must run again if they did not know it.
             early = after is not None and known is None and not _has_expired(scopes, obj, now)
             yield _last_sign_decision(view, obj, after, path)._replace(horizon=now if early else None)
 
     yield from each(view.clusters(), lapse)
-    yield from each(retained_clusters(view, context), lapse)
+    yield from each(retained_clusters(view, refs, unsound), lapse)
 
 
 def _has_expired(scopes: Scopes, obj: Object, now: datetime) -> bool:
@@ -203,7 +207,7 @@ _NO_LEASE: Final = Because(
 _LONG_AGO: Final = "1970-01-01T00:00:00Z"
 
 
-def record_sights(view: View, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def record_sights(view: View, now: datetime) -> Iterator[Decision | Finding]:
     """Record the report of each agent without a Lease, and since when it is unchanged."""
     return each(view.of(KARMADA_CLUSTER), partial(_record_sight, view, now))
 

@@ -10,10 +10,10 @@ Source: kubernetes-sigs/cluster-inventory-api `apis/v1alpha1`, open-cluster-mana
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -29,10 +29,11 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.rules.placements.shards import PLACEMENT_LABEL
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.selectors import Facets
 from muster.rules.retention import as_it_stands
 from muster.rules.sets.stage import Sets, cluster_labels, was_denied
-from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide, Yielded
+from muster.rules.stages import METADATA, SPEC, STATUS, Wide
 
 MANAGER: Final = "muster"
 _LABELS = ("metadata", "labels")
@@ -43,9 +44,9 @@ _KEPT = Because("kept", OF_ITSELF, "its cluster, binding or set has an error, so
 _CONDITIONS: Final = (("ControlPlaneHealthy", MANAGED_CLUSTER.headline), ("Joined", "ManagedClusterJoined"))
 
 
-def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Yielded]:
+def stage(shared: Shared, rules: InForce) -> Iterator[Decision | Finding]:
     """Decide the outputs that the Fleet names."""
-    wanted = context.rules.settings.outputs
+    wanted = rules.settings.outputs
     if f"{SIG_PLACEMENT_DECISION.plural}.{_GROUP}" in wanted:
         yield from _decisions(shared)
     if f"{CLUSTER_PROFILE.plural}.{_GROUP}" in wanted:
@@ -71,7 +72,7 @@ def _chosen(shared: Shared, id_: ObjectId) -> list[dict[str, Tree]]:
     return [entry for entry in value or () if "clusterName" in entry]
 
 
-def _profiles(shared: Shared) -> Iterator[Yielded]:
+def _profiles(shared: Shared) -> Iterator[Decision | Finding]:
     clusters = {obj.id.name: obj for obj in _clusters(shared)}
     labels = Facets({name: cluster_labels(obj) for name, obj in clusters.items()})
     sets, members = Sets.of(shared), dict[str, frozenset[str]]()

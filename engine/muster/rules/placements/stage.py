@@ -32,7 +32,8 @@ from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
 from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of, decision_name, left_path
 from muster.rules.placements.spec import PlacementSpec
-from muster.rules.stages import METADATA, STATUS, Context, Wide
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import METADATA, STATUS, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
@@ -142,11 +143,11 @@ def _restless(shared: Shared, ids: frozenset[ObjectId]) -> Iterator[Finding]:
         yield finding_at(shared.objects[id_], path, Code.PLACEMENTS_ANSWER_EACH_OTHER, message, hint)
 
 
-def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(shared: Shared, now: datetime, rules: InForce, allowance: Allowance) -> Iterator[Decision | Held | Finding]:
     """Decide every Placement's choice."""
     yield from each(shared.of(PLACEMENT), lambda obj: _unread(shared, obj))
-    placements, approvals = placements_of(context.rules), context.broadcast(Allowance).approvals
-    schedule = schedule_all(shared, context.rules, approvals, now)
+    placements, approvals = placements_of(rules), allowance.approvals
+    schedule = schedule_all(shared, rules, approvals, now)
 
     def placed(obj: Object) -> Iterator[Decision | Held]:
         if (chosen := schedule.chosen.get(obj.id)) is not None:

@@ -16,6 +16,7 @@ from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import of_objects
+from muster.rules.policies.in_force import InForce
 from muster.rules.pools.ledger import ClusterStatement, Ledger, of_cluster
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.rules.pools.model import HIBERNATING, Cluster, PoolKey, instant
@@ -23,7 +24,7 @@ from muster.rules.pools.powerstate import power_view
 from muster.rules.pools.rules import Rules, rules_of
 from muster.rules.pools.survey import clusters_of, pools_of
 from muster.rules.pools.timeouts import failed_condition, wait_of
-from muster.rules.stages import Context, Local
+from muster.rules.stages import GoverningObjects, Local
 from muster.rules.transitions import unchanged_condition
 
 ASKED = "powerStateSince"
@@ -34,19 +35,19 @@ _BROKEN = Because("pools", OF_CONDITIONS, "it is broken, and it is being deleted
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatement | Failed | Finding]:
+def stage(
+    view: View, now: datetime, in_force: InForce, governing: GoverningObjects
+) -> Iterator[ClusterStatement | Failed | Finding]:
     """Decide the statements about every readable ClusterDeployment.
 
     Policies see a cluster with muster's spec, the reported status, and in `status.muster` the time of muster's last
     power request.
     """
-    rules, ledger = rules_of(context.rules.settings), Ledger()
+    rules, ledger = rules_of(in_force.settings), Ledger()
     clusters = [found for _, found in clusters_of(view, now, rules) if found is not None and not found.frozen]
     if not clusters:
         return
-    limits = {
-        pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(context.shared)
-    }
+    limits = {pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(governing)}
     one_cluster = _OneCluster(view, ledger, limits, rules, now)
     for cluster in clusters:
         if (fault := attempt(cluster, lambda cluster=cluster: one_cluster.state(cluster))) is not None:  # type: ignore[misc]
@@ -55,7 +56,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatem
     judged = [
         _as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)
     ]
-    for outcome in of_objects(seen, judged, context, now):
+    for outcome in of_objects(seen, judged, now, in_force, governing):
         if not isinstance(outcome, Decision):
             yield outcome
         elif outcome.path[-1][0] not in _STATED:

@@ -19,7 +19,7 @@ from muster.fleet.merge import leaf_at
 from muster.fleet.view import View
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING
 from muster.rules.pools.model import Cluster
-from muster.rules.stages import ObjectBroadcast
+from muster.rules.stages import ObjectTerm
 
 _DELETED: Final[Path] = ("metadata", "deletionTimestamp")
 _CREATED: Final[Path] = ("metadata", "creationTimestamp")
@@ -84,7 +84,7 @@ _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterStatement(ObjectBroadcast):
+class ClusterStatement(ObjectTerm):
     """The statements of a ClusterDeployment and of policies about it, for its pool. `wakes`: when time alone would
     change a field, unless the pool does."""
 

@@ -5,7 +5,7 @@ use links from before the pass. Manifests of clusters and claims are carried ove
 changes. Everything is read once (`survey`) and the cost is linear.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -20,6 +20,7 @@ from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
+from muster.rules.policies.in_force import InForce
 from muster.rules.pools import conditions
 from muster.rules.pools.buckets import shown_bucket
 from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, ClaimDecision, decide_claim
@@ -32,7 +33,7 @@ from muster.rules.pools.pools import PoolsPass, pass_over
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.scaling import DeletionApprovals
 from muster.rules.pools.survey import CREATED, survey
-from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide
+from muster.rules.stages import METADATA, SPEC, STATUS, UnsoundObjects, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 OWNER_ROLE = "hive-claim-owner"
@@ -40,9 +41,16 @@ _ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is 
 _CLAIMS = Because("claims", OF_SPEC, "what becomes of the claim, and of its cluster")
 
 
-def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
+def stage(
+    shared: Shared,
+    now: datetime,
+    in_force: InForce,
+    allowance: Allowance,
+    unsound: UnsoundObjects,
+    statements: Mapping[ObjectId, ClusterStatement],
+) -> Iterator[Outcome]:
     """Decide one pass over every pool, claim and cluster."""
-    rules = rules_of(context.rules.settings)
+    rules = rules_of(in_force.settings)
     view = survey(shared, now, rules, shared.undeclared)
     if not (view.pools or view.clusters or view.claims):
         return
@@ -50,15 +58,13 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     ledger = Ledger()
     world = PoolsPass(
         fleet=shared, view=view, ledger=ledger, stock=Stock.of(shared, now),
-        dependencies=Dependencies.of(shared, context.rules.settings), allowance=context.broadcast(Allowance),
+        dependencies=Dependencies.of(shared, in_force.settings), allowance=allowance,
         taken=set(view.names), owners={}, now=now, rules=rules,
     )  # fmt: skip
     pools = {pool.key: pool for pool in view.pools}
     for cluster in view.clusters.values():
-        if not cluster.frozen and cluster.id not in context.faulty:
-            stated = context.object_broadcast(ClusterStatement, cluster.id)
-            assert stated is not None  # the stage "pool clusters" is a foundation
-            ledger.take(stated)
+        if not cluster.frozen and cluster.id not in unsound.faulty:
+            ledger.take(statements[cluster.id])
     _carry(world)
     for pool in view.pools:
         yield from pass_over(world, pool)  # the pipeline handles a fault here: all pools share the ledger

@@ -31,6 +31,7 @@ from muster.fleet.projected import PROJECTIONS, entries_of, record_of, records
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.trees import UnfitError
@@ -38,7 +39,7 @@ from muster.rules.projections.files import check_path, object_text, objects_text
 from muster.rules.projections.policy import Projection
 from muster.rules.projections.sources import ProjectionItem, ProjectionSight, UnreadInput
 from muster.rules.rollouts.policy import Rollout
-from muster.rules.stages import Context, Local, ObjectBroadcast, Wide
+from muster.rules.stages import GoverningObjects, Local, ObjectTerm, Wide
 
 _AT_PATH: Final[At] = ("spec", "path")
 _AT_WHEN: Final[At] = ("spec", "select", "expression")
@@ -56,7 +57,7 @@ class ProjectedText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordsBefore(ObjectBroadcast):
+class RecordsBefore(ObjectTerm):
     """What the last run recorded of a cluster's files."""
 
     entries: Mapping[str, Tree]
@@ -71,10 +72,10 @@ class Projector:
     failures: Failures = field(default_factory=Failures)
 
     @classmethod
-    def of(cls, view: View, context: Context, now: datetime) -> "Projector":
+    def of(cls, view: View, rules: InForce, now: datetime) -> "Projector":
         """Prepare for the objects of a view."""
-        compiled = context.rules.compiled.of(Rollout)
-        return cls(ProjectionSight(view, context.rules.settings, compiled), Scopes.of(view, context.rules, now))
+        compiled = rules.compiled.of(Rollout)
+        return cls(ProjectionSight(view, rules.settings, compiled), Scopes.of(view, rules, now))
 
     def selects(self, projection: Projection, item: ProjectionItem, values: Mapping[str, object]) -> bool:
         """Is there a file for the item? Raises PolicyFailure."""
@@ -120,13 +121,13 @@ def _because(projection: ObjectId, about: ObjectId, text: str = "") -> Because:
 
 
 def of_clusters(
-    view: View, context: Context, now: datetime
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects
 ) -> Iterator[Decision | ProjectedFile | RecordsBefore | Failed | Finding]:
     """Decide the files that each cluster has of its own."""
-    found = context.rules.compiled.of(Projection)
+    found = rules.compiled.of(Projection)
     projections = {one.id: one for one in found if one.source.of_cluster}
-    projector = Projector.of(view, context, now)
-    doubtful = {id_ for id_ in context.shared.broken if PROJECTION.has(id_)}
+    projector = Projector.of(view, rules, now)
+    doubtful = {id_ for id_ in governing.broken if PROJECTION.has(id_)}
 
     def decide(obj: Object) -> Iterator[Decision | ProjectedFile | RecordsBefore]:
         before = entries_of(view.previous.get(obj.id))
@@ -172,10 +173,16 @@ def _outcomes(
 # -- the files that the fleet shares
 
 
-def of_fleet(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | ProjectedFile | Failed | Finding]:
+def of_fleet(
+    shared: Shared,
+    now: datetime,
+    rules: InForce,
+    governing: GoverningObjects,
+    recorded: Mapping[ObjectId, RecordsBefore],
+) -> Iterator[Decision | ProjectedFile | Failed | Finding]:
     """Decide all other files, and which files collide."""
-    found = {one.id: one for one in context.rules.compiled.of(Projection)}
-    projector = Projector.of(shared, context, now)
+    found = {one.id: one for one in rules.compiled.of(Projection)}
+    projector = Projector.of(shared, rules, now)
 
     def decide(obj: Object) -> Iterator[Decision | ProjectedFile]:
         projection = found.get(obj.id)
@@ -189,7 +196,7 @@ def of_fleet(shared: Shared, context: Context, now: datetime) -> Iterator[Decisi
         message = f"{same[0].message} (for {same[0].object})"
         yield same[0]._replace(object=owner, message=message, number=len(same))
     decided = (one for one in outcomes if isinstance(one, Decision))
-    yield from _collisions(shared.with_decisions(decided), context, found)
+    yield from _collisions(shared.with_decisions(decided), governing, recorded, found)
 
 
 def _of_projection(
@@ -244,7 +251,10 @@ class _RecordedFile(NamedTuple):
 
 
 def _collisions(
-    shared: View, context: Context, projections: Mapping[ObjectId, Projection]
+    shared: View,
+    governing: GoverningObjects,
+    recorded: Mapping[ObjectId, RecordsBefore],
+    projections: Mapping[ObjectId, Projection],
 ) -> Iterator[Decision | ProjectedFile | Finding]:
     """Report the files whose paths collide; they stay as they were, with their entries."""
     by_projection: dict[str, list[_RecordedFile]] = {}
@@ -261,10 +271,10 @@ def _collisions(
         obj = shared.objects[projection.id]
         yield _collision(obj, found)
         for one in found:
-            if one.owner in context.shared.objects or not is_cluster(one.owner):
+            if one.owner in governing.objects or not is_cluster(one.owner):
                 before = entries_of(shared.previous.get(one.owner)).get(one.entry)
             else:
-                known = context.object_broadcast(RecordsBefore, one.owner)
+                known = recorded.get(one.owner)
                 before = known.entries.get(one.entry) if known is not None else None
             yield _decide(one.owner, one.entry, before, _because(projection.id, one.owner, "two files have its path"))
             yield ProjectedFile(one.owner, one.entry, None)

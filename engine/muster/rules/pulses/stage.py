@@ -21,7 +21,7 @@ from uuid import UUID, uuid5
 
 from muster import cel
 from muster.cel.runtime.size import size_of
-from muster.data.decision import Failed, Published, Pulse, PulseKey, Wake
+from muster.data.decision import Failed, Memory, Published, Pulse, PulseKey, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import LAST, earliest, format_time, later, parse_time
@@ -32,12 +32,13 @@ from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.creation import CREATED, last_pulse
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.trees import UnfitError, tree_of
 from muster.rules.policies.variables import generation_of, pulsed
 from muster.rules.pulses.policy import PulsePayload, PulsePolicy, PulseRule
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local, Traits
 
 
 def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:
@@ -66,9 +67,11 @@ def pause(policy: PulsePolicy, waiting: int) -> timedelta:
     return timedelta(seconds=-(-span // timedelta(seconds=1)))
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, traits: Traits, published: Memory
+) -> Iterator[Pulse | Wake | Failed | Finding]:
     """Decide the pulses of every object that a PulsePolicy targets."""
-    scopes, failures = Scopes.of(view, context.rules, now), Failures()
+    scopes, failures = Scopes.of(view, rules, now), Failures()
     bases: dict[object, Variables] = {}
 
     def evaluate(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
@@ -78,23 +81,23 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
         base = bases.get(obj.id)
         if base is None:
             base = bases[obj.id] = scopes.base(obj)
+        last = last_pulse(view, traits, obj.id, published.get(PulseKey(obj.id, policy.id.name)))
         try:
-            yield from _of_object(scopes, context, policy, obj, base, now, failures)
+            yield from _of_object(scopes, last, policy, obj, base, now, failures)
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
-    for policy in context.rules.compiled.of(PulsePolicy):
+    for policy in rules.compiled.of(PulsePolicy):
         yield from each(view.of(*policy.target.kinds), partial(evaluate, policy))
     yield from failures.seen
 
 
 def _of_object(
-    scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime,
+    scopes: Scopes, last: Published | None, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime,
     failures: Failures,
 ) -> Iterator[Pulse | Wake]:  # fmt: skip
     """One object's pulse, or when there may be one. `failures` gets the parts of the event that are left out. Raises
     PolicyFailure."""
-    last = last_pulse(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
     rule, scope = _due_rule(scopes, policy, base, obj.id, last)

@@ -9,7 +9,6 @@ was: so a fleet derived by an earlier version keeps its protection during an out
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Path
 from muster.data.finding import Finding
@@ -21,7 +20,8 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.effects.budget import NEVER_AVAILABLE, headline, in_service
-from muster.rules.stages import Context, Local
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import Local
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so budgets do not count it yet")
@@ -29,9 +29,9 @@ _BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so 
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 
-def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, rules: InForce) -> Iterator[Decision | Finding]:
     """Record which clusters have never been available."""
-    judged = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
+    judged = {kind for policy in rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
               if policy.type == kind.headline}  # fmt: skip
 
     def record(obj: Object) -> Iterator[Decision]:

@@ -22,7 +22,7 @@ from muster.data.tree import dig
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.policies.adapters import owner_cluster
-from muster.rules.stages import CONDITIONS, Context, Local
+from muster.rules.stages import CONDITIONS, Local
 from muster.rules.transitions import condition_decision
 
 _DELETED: Path = ("metadata", "deletionTimestamp")
@@ -30,7 +30,7 @@ _CASCADE = "its cluster is being deleted"
 _GONE = "its cluster cannot be read, and was being deleted before"
 
 
-def finalizing(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
+def finalizing(view: View, now: datetime) -> Iterator[Decision]:
     """Mark the node pools of clusters that are being deleted.
 
     A derived mark stays unless the cluster exists and is not being deleted: a broken cluster, or one whose file was
@@ -56,7 +56,7 @@ _RESOURCES = (MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK)
 _BECAUSE = Because("removal", (Input(("metadata", "deletionTimestamp")),), "what is left in its namespace")
 
 
-def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
+def stage(view: View, now: datetime) -> Iterator[Decision]:
     """Decide the condition of every cluster marked for deletion."""
     going = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
     left = {kind: grouped((obj.id.namespace, obj) for obj in view.of(kind)) for kind in _RESOURCES} if going else {}

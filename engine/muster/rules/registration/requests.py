@@ -5,7 +5,6 @@ issue certificates (`muster.features.sign.signing`); here they are kept while th
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, OF_ITSELF, OF_SPEC, Because, Decision
 from muster.data.finding import Finding
@@ -25,18 +24,19 @@ from muster.fleet.approvals import (
     vouching_requests,
 )
 from muster.fleet.faults import each
+from muster.fleet.fleet import RefsRead
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local
 
 _BECAUSE = Because("requests", OF_SPEC, "the request that was decided: other content is decided again")
 _WHOSE = Because("requests", OF_ITSELF, "names the cluster when the request is gone")
 _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
 
 
-def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, refs: RefsRead) -> Iterator[Decision | Finding]:
     """Record the content of every decided request, and keep its certificate."""
 
     def bound(obj: Object) -> Iterator[Decision]:
@@ -52,7 +52,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
         if certificate and approved:
             entry[SIGNED] = request_digest(obj)
             yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
-        if entry and (vouchers := vouching_requests(obj, view.previous, context.identities)):
+        if entry and (vouchers := vouching_requests(obj, view.previous, refs.identities)):
             entry.setdefault("request", request_digest(obj))
             entry[VOUCHED] = vouchers
         if entry:

@@ -28,12 +28,14 @@ from muster.fleet.agent_refs import VERIFIED
 from muster.fleet.approvals import issued_certificate
 from muster.fleet.clusters import JOINED
 from muster.fleet.faults import each
+from muster.fleet.fleet import RefsRead
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.heartbeats.silence import retained_clusters
-from muster.rules.stages import CONDITIONS, METADATA, SPEC, Context, Local
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import CONDITIONS, METADATA, SPEC, Local, UnsoundObjects
 from muster.rules.transitions import condition, condition_decision
 
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
@@ -43,9 +45,11 @@ _REPORTED = "its agent reports that it joined"
 _JOINED_BEFORE = Because("registration", OF_ITSELF, "it joined before, and joining happens once")
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, refs: RefsRead, unsound: UnsoundObjects
+) -> Iterator[Decision | Finding]:
     """Decide acceptance, joining, and derived Leases."""
-    leases, certificates = leases_by_cluster(view), context.rules.settings.certificates_required
+    leases, certificates = leases_by_cluster(view), rules.settings.certificates_required
 
     def registered(obj: Object) -> Iterator[Decision]:
         decision = _acceptance(view, obj, now)
@@ -59,11 +63,11 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     def awaited(obj: Object) -> Iterator[Decision]:
         known = obj.id.name in leases or lease_id(obj.id.name) in view.previous
         expected = obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id)
-        if (expected or obj.id in context.lost) and not known:
+        if (expected or obj.id in refs.lost) and not known:
             yield from _awaited_lease(view, obj, now)
 
     yield from each(view.of(MANAGED_CLUSTER), registered)
-    yield from each(retained_clusters(view, context), awaited)
+    yield from each(retained_clusters(view, refs, unsound), awaited)
 
 
 def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
@@ -156,17 +160,17 @@ STAGE = Local(
 _SIGNED = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
 
 
-def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def verify(view: View, now: datetime, refs: RefsRead, unsound: UnsoundObjects) -> Iterator[Decision | Finding]:
     """Decide the condition `AgentIdentityVerified`."""
-    identities = context.identities
+    identities = refs.identities
     if identities is None:
         return
 
     def verified(obj: Object) -> Iterator[Decision]:
         known = identities.get(obj.id.name)
-        if known is None and obj.id in context.lost:
+        if known is None and obj.id in refs.lost:
             known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
-        if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in context.lost and not is_accepted(obj)):
+        if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in refs.lost and not is_accepted(obj)):
             return
         statement = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
         if known.reason:
@@ -174,7 +178,7 @@ def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | F
         yield condition_decision(view, obj.id, VERIFIED, statement, _SIGNED, now)
 
     yield from each(view.of(*CLUSTERS), verified)
-    yield from each((obj for obj in retained_clusters(view, context) if obj.id in context.lost), verified)
+    yield from each((obj for obj in retained_clusters(view, refs, unsound) if obj.id in refs.lost), verified)
 
 
 IDENTITY = Local("identity", verify, derives=((CLUSTERS, (CONDITIONS,)),))

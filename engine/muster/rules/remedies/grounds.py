@@ -21,7 +21,7 @@ from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput
 from muster.rules.remedies.policy import ConditionMatch, ExpressionMatch, Remedy
-from muster.rules.stages import ObjectBroadcast
+from muster.rules.stages import ObjectTerm
 
 GROUNDS: Path = ("status", "muster", "grounds")
 ORIGINS: Path = ("status", "muster", "remedies")
@@ -175,7 +175,7 @@ def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedActions(ObjectBroadcast):
+class RequestedActions(ObjectTerm):
     """The actions that Remedies request on a cluster, each with its Remedy, and the grounds of each Remedy, until when.
 
     `standing`: the last run's actions that Remedies could still request, whatever the conditions are now.

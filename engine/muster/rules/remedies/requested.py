@@ -20,6 +20,7 @@ from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput, StaleInputs, conditions_of, record_reads
 from muster.rules.effects.budget import in_service
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import (
@@ -32,7 +33,7 @@ from muster.rules.remedies.grounds import (
     stale_matches,
 )
 from muster.rules.remedies.policy import ConditionMatch, Remedy
-from muster.rules.stages import Context, Local
+from muster.rules.stages import GoverningObjects, Local
 
 K = TypeVar("K")
 
@@ -113,14 +114,16 @@ class _Answer:
 _NO_ANSWER = _Answer(frozenset(), {})
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects
+) -> Iterator[RequestedActions | Failed | Finding]:
     """Decide the requested actions of each cluster; none for one that is not accepted, or is being deleted."""
     scopes, stale_inputs, failures = (
-        Scopes.of(view, context.rules, now),
-        StaleInputs.of(view, context.rules, now),
+        Scopes.of(view, rules, now),
+        StaleInputs.of(view, rules, now),
         Failures(),
     )
-    remedies = Remedies.of(view, context, scopes, stale_inputs, failures)
+    remedies = Remedies.of(view, governing, scopes, stale_inputs, failures)
 
     def requested(obj: Object) -> Iterator[RequestedActions]:
         if in_service(obj) and (found := remedies.request(obj)) != RequestedActions(obj.id):
@@ -144,12 +147,12 @@ class Remedies:
 
     @classmethod
     def of(
-        cls, view: View, context: Context, scopes: Scopes, stale_inputs: StaleInputs, failures: Failures
+        cls, view: View, governing: GoverningObjects, scopes: Scopes, stale_inputs: StaleInputs, failures: Failures
     ) -> "Remedies":
         """Prepare for the clusters of a view."""
-        remedies = context.rules.compiled.of(Remedy)
+        remedies = scopes.rules.compiled.of(Remedy)
         by_name = {remedy.id.name: remedy for remedy in remedies}
-        return cls(view, context.shared, Index.of(remedies), scopes, stale_inputs, failures, by_name)
+        return cls(view, governing, Index.of(remedies), scopes, stale_inputs, failures, by_name)
 
     def request(self, obj: Object) -> RequestedActions:
         """The requested actions on a cluster in service."""

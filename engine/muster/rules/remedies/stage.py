@@ -13,6 +13,7 @@ from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, REMEDY
 from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
@@ -30,7 +31,7 @@ from muster.rules.remedies.grounds import (
     grounds_before,
     pairs_before,
 )
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local
 
 ACTIONS: Path = ("status", "remedyActions")
 
@@ -41,12 +42,16 @@ _FROZEN = "a budget holds and the cluster is silent, so no action ends"
 _KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
 
 
-def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(
+    view: View, allowance: Allowance, requested: Mapping[ObjectId, RequestedActions]
+) -> Iterator[Decision | Held | Finding]:
     """Decide every cluster's actions, as far as budgets allow the requests."""
-    yield from each(view.clusters(), lambda obj: cluster_actions(view, context, obj))
+    yield from each(view.clusters(), lambda obj: _actions(view, allowance, requested.get(obj.id), obj))
 
 
-def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decision | Held]:
+def _actions(
+    view: View, allowance: Allowance, requested: RequestedActions | None, obj: Object
+) -> Iterator[Decision | Held]:
     """Decide the actions of one cluster."""
     before = _texts(view.before(obj.id, *map(str, ACTIONS)))
     known = grounds_before(view.previous.get(obj.id))
@@ -55,16 +60,14 @@ def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decis
         return
     if not in_service(obj):
         return
-    requested = context.object_broadcast(RequestedActions, obj.id) or RequestedActions(obj.id)
+    requested = requested or RequestedActions(obj.id)
     pairs, asked = set(requested.pairs), bool(requested.pairs)
     frozen = requested.standing - pairs
-    if frozen and not context.broadcast(Allowance).freezes(view, obj.id):
+    if frozen and not allowance.freezes(view, obj.id):
         frozen = frozenset()
     pairs.update(frozen)
     for action in sorted({action for action, _ in pairs} - set(before)):
-        held = context.broadcast(Allowance).holds(
-            view, obj.id, f"remedy {action}", by_person=action in requested.at_once
-        )
+        held = allowance.holds(view, obj.id, f"remedy {action}", by_person=action in requested.at_once)
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}

@@ -37,9 +37,10 @@ from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.creation import creation_time, record_creations
 from muster.rules.generations import spec_digest
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.variables import generation_of
 from muster.rules.reports.acceptance import ACCEPTED, Limits, ParsedReport, Situation, Verdict, judge
-from muster.rules.stages import STATUS, Context, Local
+from muster.rules.stages import STATUS, Local, Traits
 from muster.rules.transitions import condition_decision
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
@@ -55,19 +56,19 @@ MUSTER: Path = ("status", "muster")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, now: datetime, rules: InForce, traits: Traits) -> Iterator[Decision | Finding]:
     """Decide about every report, and since when adapters' objects have their specs."""
     stored = stored_reports(view)
-    incoming, limits = _by_adapter(view), _limits(context.rules.settings)
+    incoming, limits = _by_adapter(view), _limits(rules.settings)
 
     def decide(of: Reports) -> Iterator[Decision]:
-        situation = _situation(view, context, limits, of.key[0], stored.get(of.key), now)
+        situation = _situation(view, traits, limits, of.key[0], stored.get(of.key), now)
         yield from _of_adapter(view, incoming.get(of.key, []), situation)
 
     keys = sorted({*stored, *incoming})
     yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), decide)
-    yield from _spec_changes(view, context, now)
-    yield from record_creations(view, context, now)
+    yield from _spec_changes(view, rules, now)
+    yield from record_creations(view, traits, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +173,23 @@ def _verdict_condition(view: View, obj: Object, verdict: Verdict, now: datetime)
 
 
 def _situation(
-    view: View, context: Context, limits: Limits, target: ObjectId, stored: Accepted | None, now: datetime
+    view: View, traits: Traits, limits: Limits, target: ObjectId, stored: Accepted | None, now: datetime
 ) -> Situation:
     """What reports on an object are compared with. A broken object has its last generation."""
     obj = view.objects.get(target)
     unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
     generation = generation_of(view, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
-    since = None if generation is None else creation_time(view, context, target, now)
+    since = None if generation is None else creation_time(view, traits, target, now)
     if stored is not None and since is not None and stored.time < since:
         stored = None  # it was about an earlier object
     return Situation(str(target), cluster, generation, stored, now, limits, since)
 
 
-def _spec_changes(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+def _spec_changes(view: View, rules: InForce, now: datetime) -> Iterator[Decision]:
     """When each object of adapters got its present generation, from which silence counts."""
     for kind in TARGETS.values():
-        if not required_adapters(context.rules.settings, kind):
+        if not required_adapters(rules.settings, kind):
             continue
         for obj in view.of(kind):
             yield Decision(obj.id, ("status", "muster", "specChanged"), _spec_changed(view, obj.id, now), _CHANGED)

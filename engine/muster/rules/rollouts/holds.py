@@ -11,9 +11,9 @@ from muster.fleet.shared import Shared
 from muster.rules.calendars.calendar import Calendar
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC, Approvals
+from muster.rules.policies.in_force import InForce
 from muster.rules.rollouts.course import RolloutCourse
 from muster.rules.rollouts.policy import Rollout, RolloutStage
-from muster.rules.stages import Context
 
 
 @dataclass(slots=True)
@@ -31,7 +31,8 @@ class StartHolds:
     """Tells for one Rollout what holds it. What is approved is noted in its course."""
 
     shared: Shared
-    context: Context
+    rules: InForce
+    allowance: Allowance
     rollout: Rollout
     course: RolloutCourse
     now: datetime
@@ -39,7 +40,7 @@ class StartHolds:
     @property
     def approvals(self) -> Approvals:
         """What people approved, and the freezes in force."""
-        return self.context.broadcast(Allowance).approvals
+        return self.allowance.approvals
 
     def blocked(self, one: RolloutStage, *, begun: bool) -> StartBlock | None:
         """Why no cluster of the stage may start now."""
@@ -92,10 +93,10 @@ class StartHolds:
 
     def calendars(self, one: RolloutStage) -> list[Calendar]:
         """The Calendars of a stage."""
-        known = self.context.rules.calendars_by_name
+        known = self.rules.calendars_by_name
         return [known[name] for name in one.windows if name in known]
 
     def budget(self, name: str) -> StartBlock | None:
         """The budget that holds a cluster."""
-        holding = self.context.broadcast(Allowance).holding_for(self.shared, MANAGED_CLUSTER.id(name))
+        holding = self.allowance.holding_for(self.shared, MANAGED_CLUSTER.id(name))
         return None if holding is None else StartBlock("Waiting", holding.text, holding.until)

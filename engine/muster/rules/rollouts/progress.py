@@ -26,29 +26,32 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
 from muster.rules.progress.states import Progress, heard, is_available, is_silent, last_sign_of, unheard
 from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, judged
 from muster.rules.progress.strategy import Strategy
 from muster.rules.rollouts.policy import ClusterRollout, Gate, Rollout, gate_scope
-from muster.rules.stages import ROLLOUTS, Context, Local, ObjectBroadcast
+from muster.rules.stages import ROLLOUTS, GoverningObjects, Local, ObjectTerm
 
 _KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or cannot be read, so the cluster keeps what it has")
 _GONE = Because("rollouts", OF_ITSELF, "the cluster left the Rollout")
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutMoves(ObjectBroadcast):
+class RolloutMoves(ObjectTerm):
     """What a step changes for a cluster: entries by Rollout, None for one that it leaves."""
 
     entries: Mapping[str, ClusterRollout | None]
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects
+) -> Iterator[Decision | Failed | Finding]:
     """Decide the state of every cluster in every Rollout that has given it a revision."""
     failures = Failures()
-    progress = _Progress(view, context, Scopes.of(view, context.rules, now), failures, now)
+    progress = _Progress(view, governing, Scopes.of(view, rules, now), failures, now)
     yield from each(view.of(MANAGED_CLUSTER), progress.decide)
     yield from failures.seen
 
@@ -56,14 +59,14 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fa
 @dataclass(frozen=True)
 class _Progress:
     view: View
-    context: Context
+    governing: GoverningObjects
     scopes: Scopes
     failures: Failures
     now: datetime
 
     @cached_property
     def rollouts(self) -> Mapping[str, Rollout]:
-        return {rollout.key: rollout for rollout in self.context.rules.compiled.of(Rollout)}
+        return {rollout.key: rollout for rollout in self.scopes.rules.compiled.of(Rollout)}
 
     @cached_property
     def works(self) -> Mapping[str, list[Object]]:
@@ -82,8 +85,8 @@ class _Progress:
     def _may_exist(self, key: str) -> bool:
         """Is the Rollout broken, or possibly in an unreadable file?"""
         namespace, _, name = key.partition("/")
-        id_, shared = ROLLOUT.id(name, namespace), self.context.shared
-        return id_ in shared.broken or (shared.unidentified and id_ not in shared.objects)
+        id_, governing = ROLLOUT.id(name, namespace), self.governing
+        return id_ in governing.broken or (governing.unidentified and id_ not in governing.objects)
 
     def _judged(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> Decision:
         path = (*ROLLOUTS, rollout.key)
@@ -153,12 +156,12 @@ def _text(entry: ClusterRollout) -> str:
     return f"{entry.revision} {entry.state} since {format_time(entry.since)}{gate}{silent}"
 
 
-def move(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+def move(view: View, now: datetime, rules: InForce, moves: Mapping[ObjectId, RolloutMoves]) -> Iterator[Decision]:
     """Give clusters the revisions that the steps of this run decided."""
     for obj in view.of(MANAGED_CLUSTER):
-        moves = context.object_broadcast(RolloutMoves, obj.id)
-        for key, entry in moves.entries.items() if moves is not None else ():
-            rollout = next(one for one in context.rules.compiled.of(Rollout) if one.key == key)
+        own = moves.get(obj.id)
+        for key, entry in own.entries.items() if own is not None else ():
+            rollout = next(one for one in rules.compiled.of(Rollout) if one.key == key)
             value: Tree = None if entry is None else entry.entry()
             because = _GONE if entry is None else rollout.because._replace(text=_text(entry))
             ahead = second_after(now) if entry is not None and entry.since == now else None

@@ -19,9 +19,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from fractions import Fraction
+from typing import TypeAlias
 
 from muster import cel
-from muster.data.decision import Because, Held, Input
+from muster.data.decision import Because, Decision, Held, Input
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, ROLLOUT
 from muster.data.tree import dig, mapping_at
@@ -32,6 +34,7 @@ from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.placements.shards import DecisionShard, decided_shards
+from muster.rules.policies.in_force import InForce
 from muster.rules.progress.absent import absent_clusters, with_absent
 from muster.rules.progress.step import (
     PROGRESSING,
@@ -52,17 +55,19 @@ from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, Roll
 from muster.rules.rollouts.progress import RolloutMoves, entries_of
 from muster.rules.rollouts.status import RolloutStatus, StageStep, kept_status
 from muster.rules.rollouts.table import RolloutTable, table_of
-from muster.rules.stages import STATUS, Context, StepRecord, Wide, Yielded
+from muster.rules.stages import STATUS, StepRecord, Wide
 
+#: What the decision of one Rollout yields.
+_Yielded: TypeAlias = Decision | Held | Finding | StepRecord
 _NOTHING_LEFT = Step((), (), (), (), (), breach=False, next=None)
 
 
-def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
+def stage(shared: Shared, now: datetime, rules: InForce, allowance: Allowance) -> Iterator[_Yielded | RolloutMoves]:
     """Decide every Rollout's step."""
-    rollouts = {rollout.id: rollout for rollout in context.rules.compiled.of(Rollout)}
+    rollouts = {rollout.id: rollout for rollout in rules.compiled.of(Rollout)}
     if not rollouts:
         return
-    stepping = _Rollouts(shared, context, now, decided_shards(shared))
+    stepping = _Rollouts(shared, rules, allowance, now, decided_shards(shared))
     asked = rollouts.keys() if shared.steps is None else rollouts.keys() & shared.steps.keys()
     yield from each((obj for obj in shared.of(ROLLOUT) if obj.id in asked), lambda obj: stepping.of(rollouts[obj.id]))
     moves = stepping.moves
@@ -72,12 +77,13 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
 @dataclass(frozen=True)
 class _Rollouts:
     shared: Shared
-    context: Context
+    rules: InForce
+    allowance: Allowance
     now: datetime
     shards: Mapping[ObjectId, tuple[DecisionShard, ...]]
     moves: dict[ObjectId, dict[str, ClusterRollout | None]] = field(default_factory=dict)
 
-    def of(self, rollout: Rollout) -> list[Yielded]:
+    def of(self, rollout: Rollout) -> list[_Yielded]:
         """The step of one Rollout. What it moves is added only if nothing fails."""
         stepping = _RolloutDecision(self, rollout)
         found = list(stepping.decide())
@@ -93,14 +99,14 @@ class _RolloutDecision:
         self.run, self.rollout, self.shared, self.now = run, rollout, run.shared, run.now
         self.because = Because(str(rollout.id), (Input(("spec",), rollout.id),))
         self.moved: dict[str, ClusterRollout | None] = {}
-        self.approvals = run.context.broadcast(Allowance).approvals
+        self.approvals = run.allowance.approvals
         broken = {freeze.topic for freeze in self.approvals.freezes_on(ROLLOUT_EFFECT)}
         self.course = RolloutCourse.read(mapping_at(self.shared.previous.get(rollout.id), "status"), broken)
-        self.holds = StartHolds(self.shared, run.context, rollout, self.course, self.now)
+        self.holds = StartHolds(self.shared, run.rules, run.allowance, rollout, self.course, self.now)
         self.horizons: list[datetime | None] = []
         self.held: list[Held] = []
 
-    def decide(self) -> Iterator[Yielded]:
+    def decide(self) -> Iterator[_Yielded]:
         rollout = self.rollout
         try:
             self.target = self._revision()
@@ -121,7 +127,7 @@ class _RolloutDecision:
         if not self.approvals.freezes_on(ROLLOUT_EFFECT):  # it selects by labels, which the record does not have
             yield StepRecord(rollout.id, self.table.packed())
 
-    def _kept(self, message: str) -> Iterator[Yielded]:
+    def _kept(self, message: str) -> Iterator[_Yielded]:
         return kept_status(self.shared, self.rollout.id, message, self.because, self.now)
 
     # -- what there is
@@ -131,7 +137,7 @@ class _RolloutDecision:
         if self.rollout.computed is None:
             return self.rollout.revision
         clock = cel.Clock(self.now)
-        fleet = self.run.context.rules.settings.spec
+        fleet = self.run.rules.settings.spec
         result = self.rollout.computed.run({"self": self.rollout.source.body, "fleet": fleet}, clock=clock)
         if result.error is not None:
             raise result.error
@@ -183,7 +189,7 @@ class _RolloutDecision:
         length = None if size is None else max((len(group.clusters) for group in groups), default=None)
         table = table_of(self.rollout, groups, placed, entries, length)
         outside = frozenset(self._in_flight(entries.keys() - placed.keys(), entries))
-        table.absent = absent_clusters(self.shared, self.run.context.rules, id_, outside)
+        table.absent = absent_clusters(self.shared, self.run.rules, id_, outside)
         return table
 
     def _move(self, name: str, entry: ClusterRollout | None) -> None:

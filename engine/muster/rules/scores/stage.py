@@ -30,10 +30,11 @@ from muster.fleet.places import finding_at
 from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.scopes import Scopes
 from muster.rules.retention import as_it_stands
 from muster.rules.scores.policy import AT, HIGHEST, LOWEST, ScorePolicy, score_of
-from muster.rules.stages import STATUS, Context, Local
+from muster.rules.stages import STATUS, GoverningObjects, Local
 
 _BOOK: Final = ("status", "muster", "scores")
 _KEPT: Final = Because("kept", OF_ITSELF, "its cluster has an error, so the scores stay as they are")
@@ -55,9 +56,11 @@ class DerivedScore:
         )
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects
+) -> Iterator[Decision | Failed | Finding]:
     """Decide the scores of every cluster."""
-    scoring = _Scoring(view, context, Scopes.of(view, context.rules, now), Failures(), now)
+    scoring = _Scoring(view, governing, Scopes.of(view, rules, now), Failures(), now)
     if not scoring.policies and not scoring.derived:
         return
     for id_ in sorted(id_ for ids in scoring.derived.values() for id_ in ids):
@@ -70,7 +73,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fa
 @dataclass(frozen=True)
 class _Scoring:
     view: View
-    context: Context
+    governing: GoverningObjects
     scopes: Scopes
     failures: Failures
     now: datetime
@@ -78,7 +81,7 @@ class _Scoring:
 
     @cached_property
     def policies(self) -> tuple[ScorePolicy, ...]:
-        return self.context.rules.compiled.of(ScorePolicy)
+        return self.scopes.rules.compiled.of(ScorePolicy)
 
     @cached_property
     def derived(self) -> Mapping[str, list[ObjectId]]:
@@ -88,7 +91,7 @@ class _Scoring:
     @cached_property
     def doubtful(self) -> frozenset[str]:
         """The names of the policies with an error."""
-        return frozenset(id_.name for id_ in self.context.shared.broken if SCORE_POLICY.has(id_))
+        return frozenset(id_.name for id_ in self.governing.broken if SCORE_POLICY.has(id_))
 
     def decide(self, obj: Object) -> Iterator[Decision | Finding]:
         """The scores of one cluster."""

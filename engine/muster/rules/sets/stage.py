@@ -21,7 +21,7 @@ from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.policies.selectors import Facets, LabelSelector
-from muster.rules.stages import SPEC, STATUS, Context, Local, Wide
+from muster.rules.stages import SPEC, STATUS, Local, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
@@ -71,14 +71,14 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
     return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
 
 
-def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
+def membership(view: View) -> Iterator[Decision]:
     """Decide the label of each cluster without a set."""
     for obj in view.of(MANAGED_CLUSTER):
         if not obj.labels.get(CLUSTER_SET) and not was_denied(view, obj.id):
             yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _MEMBERSHIP)
 
 
-def stage(shared: Shared, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(shared: Shared, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, and the conditions of sets and bindings."""
     clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
     kept = [obj for id_ in shared.broken if (obj := shared.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]

@@ -10,7 +10,7 @@ from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.policies.selectors import LabelSelector
-from muster.rules.stages import Broadcast
+from muster.rules.stages import StageTerm
 
 OPERATORS = ("In", "NotIn")
 
@@ -77,7 +77,7 @@ def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterTaintPolicies(Broadcast):
+class ClusterTaintPolicies(StageTerm):
     """The ClusterTaintPolicies of a fleet, in the order in which they act."""
 
     policies: tuple[ClusterTaintPolicy, ...]

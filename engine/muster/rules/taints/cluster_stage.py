@@ -14,6 +14,7 @@ from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, TAINT_EFFECTS
 from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
@@ -21,7 +22,7 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.allowance import EVERYTHING, Allowance
-from muster.rules.stages import Context, Local
+from muster.rules.stages import Local
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy
 from muster.rules.taints.keys import (
     DISRUPTIVE,
@@ -39,14 +40,16 @@ LATCHED: Path = ("status", "muster", "latched")
 _LATCHED = Because("taint policies", OF_CONDITIONS, "latched until conditions remove it")
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(
+    view: View, now: datetime, allowance: Allowance, requests: Mapping[ObjectId, RequestedLatches]
+) -> Iterator[Decision | Held | Finding]:
     """Decide every cluster's latching taints, as far as budgets allow the requests."""
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
         # On a cluster that is being deleted, latched taints stay, like those of any policy.
         cluster = _LatchingCluster.of(view, obj)
-        requested = context.object_broadcast(RequestedLatches, obj.id)
-        yield from cluster.act(requested.latches if requested else (), context.broadcast(Allowance))
+        requested = requests.get(obj.id)
+        yield from cluster.act(requested.latches if requested else (), allowance)
         yield from cluster.decisions(now)
 
     yield from each(view.clusters(), latching)

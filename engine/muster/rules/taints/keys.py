@@ -9,7 +9,7 @@ from muster.data.kinds import TAINTS, Kind
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
-from muster.rules.stages import ObjectBroadcast
+from muster.rules.stages import ObjectTerm
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy
 from muster.rules.taints.policy import TaintRule
 
@@ -86,7 +86,7 @@ def disrupts(decision: Decision) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedTaints(ObjectBroadcast):
+class RequestedTaints(ObjectTerm):
     """The taints that TaintPolicies request on a cluster; `put`: the records of each taint's policies."""
 
     decisions: tuple[Decision, ...]
@@ -99,7 +99,7 @@ class RequestedTaints(ObjectBroadcast):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedLatches(ObjectBroadcast):
+class RequestedLatches(ObjectTerm):
     """What ClusterTaintPolicies request on a cluster. `keeps_away`: a resulting taint keeps work away."""
 
     latches: tuple[RequestedLatch, ...]

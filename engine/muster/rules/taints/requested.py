@@ -28,9 +28,10 @@ from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.conditions.stale_input import StaleInputs, record_reads
 from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
-from muster.rules.stages import Context, Local
+from muster.rules.stages import GoverningObjects, Local
 from muster.rules.taints.cluster_policy import ClusterTaintPolicies, ClusterTaintPolicy
 from muster.rules.taints.cluster_stage import would_disrupt
 from muster.rules.taints.keys import (
@@ -52,17 +53,17 @@ _SILENT = "the policy's conditions have no new input, so the taint stays until t
 
 
 def stage(
-    view: View, context: Context, now: datetime
+    view: View, now: datetime, rules: InForce, governing: GoverningObjects, latching: ClusterTaintPolicies
 ) -> Iterator[RequestedTaints | RequestedLatches | Failed | Finding]:
     """Decide the requested taints of each cluster; none for one that is being deleted."""
     scopes, stale_inputs, failures = (
-        Scopes.of(view, context.rules, now),
-        StaleInputs.of(view, context.rules, now),
+        Scopes.of(view, rules, now),
+        StaleInputs.of(view, rules, now),
         Failures(),
     )
     taints, policies = (
-        Taints(view, now, scopes, stale_inputs, failures, uncertain=context.shared.uncertain(TAINT_POLICY)),
-        context.broadcast(ClusterTaintPolicies).policies,
+        Taints(view, now, scopes, stale_inputs, failures, uncertain=governing.uncertain(TAINT_POLICY)),
+        latching.policies,
     )
 
     def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:

@@ -11,6 +11,7 @@ from typing import cast
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -18,7 +19,8 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
-from muster.rules.stages import Context, Local
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import Local
 from muster.rules.taints.keys import (
     TAINT_RECORDS,
     RequestedTaints,
@@ -46,17 +48,19 @@ _FROZEN = Because("budgets", OF_CONDITIONS, "the cluster is silent, and a budget
 _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 
 
-def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(
+    view: View, now: datetime, rules: InForce, allowance: Allowance, requests: Mapping[ObjectId, RequestedTaints]
+) -> Iterator[Decision | Held | Finding]:
     """Decide every cluster's taints, as far as budgets allow the requests."""
-    policies = context.rules.compiled.of(TaintPolicy)
+    policies = rules.compiled.of(TaintPolicy)
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
         taints, requested = (
             _Taints(view, obj, taints_by_key(obj.kind, view.previous.get(obj.id))),
-            context.object_broadcast(RequestedTaints, obj.id),
+            requests.get(obj.id),
         )
         decisions = [*taints.own(now), *(requested.decisions if requested else ())]
-        outcomes = list(taints.within(context.broadcast(Allowance), policies, decisions))
+        outcomes = list(taints.within(allowance, policies, decisions))
         yield from outcomes
         decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
         yield from taints.records(requested.put if requested else {}, decided)

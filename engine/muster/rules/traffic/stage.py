@@ -7,7 +7,6 @@ DisruptionBudget with `minAvailableBackends` holds a new block if too few cluste
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
 
 from muster.data.codes import Code
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input, Path
@@ -25,7 +24,7 @@ from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.remedies.policy import TRAFFIC_CONTROL, Remedy
 from muster.rules.remedies.stage import ACTIONS
-from muster.rules.stages import Context, Wide
+from muster.rules.stages import Wide
 
 
 def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding]:
@@ -110,11 +109,9 @@ BLOCKED: Path = ("status", "trafficBlockClusters")
 _BECAUSE = Because("traffic", OF_SPEC, "where the clusters are that serve each backend")
 
 
-def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
+def stage(shared: Shared, allowance: Allowance) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
-    yield from each(
-        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.broadcast(Allowance), ingress)
-    )
+    yield from each(shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, allowance, ingress))
 
 
 def ingress_traffic(shared: Shared, allowed: Allowance, ingress: Object) -> Iterator[Decision | Held | Finding]:

@@ -1,7 +1,7 @@
 """ManifestWorkReplicaSets: a wide stage decides each set and orders works; a local one carries the orders out.
 
 A set reads summaries: the state of each of its works, and the decisions of its placements. A work belongs to its
-cluster's neighbourhood. So orders are a broadcast, and a run that has not looked at an ordered cluster looks at it next
+cluster's neighbourhood. So orders are terms, and a run that has not looked at an ordered cluster looks at it next
 (`muster.run.affected`).
 """
 
@@ -28,10 +28,11 @@ from muster.rules.effects.approval import ROLLOUT_EFFECT, Approvals
 from muster.rules.generations import spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
+from muster.rules.policies.in_force import InForce
 from muster.rules.progress.absent import absent_clusters
 from muster.rules.progress.states import Progress, is_silent
 from muster.rules.progress.step import TO_APPLY, ClusterStatus
-from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, StepRecord, Wide
+from muster.rules.stages import METADATA, SPEC, STATUS, Local, StageTerm, StepRecord, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 from muster.rules.works import messages
 from muster.rules.works.messages import GROUPS
@@ -64,25 +65,25 @@ _GONE: Final = Because("works", OF_ITSELF, "no placement of its set chooses the 
 
 
 @dataclass(frozen=True, slots=True)
-class WorkOrders(Broadcast):
+class WorkOrders(StageTerm):
     """What is to become of works, by cluster. Clusters without a change are not in it."""
 
     by_cluster: Mapping[str, tuple[WorkOrder, ...]] = field(default_factory=dict)
 
 
 def decide_sets(
-    shared: Shared, context: Context, now: datetime
+    shared: Shared, now: datetime, rules: InForce, allowance: Allowance
 ) -> Iterator[Decision | Held | Finding | StepRecord | WorkOrders]:
     """Decide every set, and order its works."""
     works = works_by_owner(shared)
     sets = shared.of(MANIFEST_WORK_REPLICA_SET)
     orders: list[WorkOrder] = []
     if shared.steps is None:
-        placements = _placements(shared, context) if sets else {}
+        placements = _placements(shared, rules) if sets else {}
         tables = {}
         for obj in sets:
             own = works.get(owner_label(obj.id), {})
-            tables[obj.id] = SetTable(own, placements, _absent(shared, context, obj, own, placements))
+            tables[obj.id] = SetTable(own, placements, _absent(shared, rules, obj, own, placements))
     else:
         tables = {
             id_: SetTable.unpacked(shared.steps[id_]) for id_ in of_kinds(shared.steps, MANIFEST_WORK_REPLICA_SET)
@@ -94,7 +95,7 @@ def decide_sets(
         for id_, table in tables.items():
             table.updated(clusters, works.get(owner_label(id_), {}))
     asked = (obj for obj in sets if obj.id in tables)
-    approvals = context.broadcast(Allowance).approvals
+    approvals = allowance.approvals
     yield from each(asked, lambda obj: _set(shared, tables[obj.id], approvals, orders, now, obj))
     known = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
     if shared.steps is None and not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
@@ -105,7 +106,7 @@ def decide_sets(
 
 
 def _absent(
-    shared: Shared, context: Context, obj: Object, works: Mapping[str, list[Work]],
+    shared: Shared, rules: InForce, obj: Object, works: Mapping[str, list[Work]],
     placements: Mapping[ObjectId, DecidedPlacement],
 ) -> frozenset[str]:  # fmt: skip
     """The clusters with a work that a placement of the set dropped because they are not available."""
@@ -114,13 +115,13 @@ def _absent(
     found = frozenset[str]()
     for id_ in ids:
         names = [name for name, own in works.items() if own[0].labels.get(PLACEMENT_NAME) == id_.name]
-        found |= absent_clusters(shared, context.rules, id_, frozenset(names) - chosen)
+        found |= absent_clusters(shared, rules, id_, frozenset(names) - chosen)
     return found
 
 
-def _placements(shared: Shared, context: Context) -> Mapping[ObjectId, DecidedPlacement]:
+def _placements(shared: Shared, rules: InForce) -> Mapping[ObjectId, DecidedPlacement]:
     """The Placements that exist, also those that cannot be read now: they keep their decisions."""
-    decided, compiled = decided_shards(shared), placements_of(context.rules)
+    decided, compiled = decided_shards(shared), placements_of(rules)
     known = {*of_kinds(shared.objects, PLACEMENT), *(id_ for id_ in decided if shared.uncertain(PLACEMENT))}
     found = {}
     for id_ in known:
@@ -193,9 +194,9 @@ def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
     return (work for works in by_cluster.values() for work in works)
 
 
-def carry_out(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def carry_out(view: View, now: datetime, work_orders: WorkOrders) -> Iterator[Decision | Finding]:
     """Carry out the orders about works of the clusters that this run looks at."""
-    orders = context.broadcast(WorkOrders).by_cluster
+    orders = work_orders.by_cluster
     here = {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if orders else set()
     for cluster in sorted(here & orders.keys()):
         for order in orders[cluster]:

@@ -21,7 +21,7 @@ from muster.fleet.view import View
 from muster.rules.progress.states import Progress, heard, is_silent, last_sign_of, unheard
 from muster.rules.progress.step import TO_APPLY
 from muster.rules.retention import as_it_stands
-from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local
+from muster.rules.stages import METADATA, SPEC, STATUS, Local
 from muster.rules.works.work import (
     BOOK,
     OWNER,
@@ -36,7 +36,7 @@ _SILENT: Final = "its cluster is silent, so it neither succeeds nor soaks"
 _KEPT: Final = Because("kept", OF_ITSELF, "its report or its cluster cannot be read, so it keeps its last state")
 
 
-def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(view: View, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every derived work of a set again, with its state."""
     derived = (Object(id_, view.previous[id_], ()) for id_ in sorted(of_kinds(view.previous, MANIFEST_WORK)))
     return each((work for work in derived if work.labels.get(OWNER)), partial(_work, view, now))
