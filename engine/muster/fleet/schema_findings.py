@@ -98,7 +98,7 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     if keyword == "type":
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
         schema: Tree = error.schema
-        examples = schema.get("examples") if "string" in limit and type(instance) in (int, float) else None
+        examples = schema.get("examples") if "string" in limit and type(instance) not in (bool, str) else None
         if examples:
             hint = _share(instance, examples) or f"write it like {_alternatives(examples)}"
         elif where.endswith("Seconds") and (span := _seconds(instance)) is not None:
@@ -106,7 +106,8 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
         else:
             types = [limit] if isinstance(limit, str) else limit
             types = [name for name in types if name != "string" or not _is_scalar(instance) or _fits(instance, schema)]
-            hint = next(filter(None, (_right_type(instance, name, schema.get("enum") or ()) for name in types)), "")
+            words = schema.get("enum") or (_STATUSES if where.lower().endswith("status") else ())
+            hint = next(filter(None, (_right_type(instance, name, words) for name in types)), "")
         return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
         # The nearest name of an effect may be one that evicts all work.
@@ -172,6 +173,8 @@ def _alternatives(values: Sequence[str]) -> str:
 
 _NOT_IN_NAMES, _NOT_ALPHANUMERIC = Regex(r"[^A-Za-z0-9.-]+"), Regex(r"[^A-Za-z0-9]+")
 _LONGEST_MEANT, _LONGEST_NUMBER = 253, 20
+#: Of a condition, which YAML takes for booleans where they are not quoted.
+_STATUSES = ("True", "False")
 _YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 
 
@@ -182,6 +185,9 @@ def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:
     if wanted == "string" and _is_scalar(value):
         # A number has lost the zeros at its end.
         return "put quotes around it, as it is written" if isinstance(value, float) else f"quote it: {_quoted(value)}"
+    if wanted == "string" and isinstance(value, list) and value and all(isinstance(item, str | int) for item in value):
+        joined = ", ".join(map(str, value))
+        return f"write one text: {_quoted(joined)}" if len(joined) <= _LONGEST_MEANT else "write one text"
     if wanted == "array":
         return "begin each entry with `- `" if isinstance(value, dict) else f"write it as a list: [{value}]"
     if wanted == "object" and isinstance(value, list):

@@ -115,7 +115,7 @@ ISSUES = [
         "b == 'true'",
         2,
         "'==' is always false: a bool never equals a string",
-        "compare with true or false, without quotes",
+        "a bool is true or false, without quotes; a condition's status is a string: 'True'",
     ),
     (
         "s == null",

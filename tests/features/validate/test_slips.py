@@ -45,6 +45,12 @@ kind: DisruptionBudget
 metadata: {name: default}
 spec: {cooldown: 10m}
 """
+REMEDY = """\
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: r}
+spec: {decisionMatches: [{clusterConditionMatch: {conditionType: Ready, operator: Equal, conditionStatus: False}}]}
+"""
 SETTINGS = """\
 apiVersion: muster.dev/v1alpha1
 kind: Fleet
@@ -136,6 +142,14 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
          "replace the tab by spaces"),
         (CLUSTER_FILE, "metadata:", "spec: {}\nmetadata:", ":8:1: error MUS003", "appears twice in one mapping",
          "keep one of the two"),
+        (TAINTS_FILE, f"self.spec.{EQUAL}", "status(conditions, 'ManagedClusterJoined') == true",
+         ":7:97: error MUS302", "a string never equals a bool", "a condition's status is a string: 'True'"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: {{ .lease }}", ":9:26: error MUS012", "key is a list or a mapping",
+         "templates ({{ .Values.x }}) are not filled in here"),
+        (CLUSTER_FILE, "region: eu", "region: [eu, west]", ":6:5: error MUS202", "must be a text, not a list",
+         'write one text: "eu, west"'),
+        (BUDGET_FILE, BUDGET, REMEDY, ":4:90: error MUS202", "conditionStatus must be a text, not false",
+         'write "False", with quotes'),
         (TAINTS_FILE, EQUAL, "hubAcceptsClient and true", ":7:81: error MUS301", "unexpected 'and'",
          "write && for and"),
     ],

@@ -236,7 +236,7 @@ def _conversion(left: Type, right: Type) -> str:
         if one in ("timestamp", "duration", "int", "uint", "double") and other == "string":
             return f"convert the string: {one}(...)"
         if one == "bool" and other == "string":
-            return "compare with true or false, without quotes"
+            return "a bool is true or false, without quotes; a condition's status is a string: 'True'"
         if one == "duration" and other == "int":
             return "write the length of time as duration('90s')"
         if one == "timestamp" and other == "duration":

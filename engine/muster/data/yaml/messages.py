@@ -102,7 +102,9 @@ def duplicate_key(key: str, first_line: int) -> ProblemText:
 
 
 def complex_key() -> ProblemText:
-    return ProblemText("key", "a mapping's key is a list or a mapping", "keys are plain words or quoted strings")
+    return ProblemText(
+        "key", "a mapping's key is a list or a mapping", "quote it; templates ({{ .Values.x }}) are not filled in here"
+    )
 
 
 def empty_key() -> ProblemText:
