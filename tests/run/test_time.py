@@ -190,3 +190,20 @@ def test_a_report_that_counted_is_not_taken_back(tmp_path: Path) -> None:
             obj["status"]["conditions"][0] for obj in found.settled.last.objects if obj["kind"] == "AdapterReport"
         ]
         assert [condition["reason"] for condition in accepted] == ["Accepted"], step
+
+
+def test_a_creation_time_ahead_of_the_clock(tmp_path: Path) -> None:
+    """It counts from then on, and reports of before do not."""
+    ahead = cluster("c1", leaseDurationSeconds="3600").replace(
+        "name: c1\n", 'name: c1\n  creationTimestamp: "2026-01-01T10:10:00Z"\n'
+    )
+    files = {
+        "clusters/c1/cluster.yaml": ahead,
+        "r.yaml": report("c1", 1, at=TEN),
+        "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec: {adapters: {ManagedCluster: [validation]}}\n",
+    }
+    living = _compare(tmp_path, files, minutes=(0, 5, 10, 15))
+    body = next(
+        obj for obj in living.cold().last.objects if obj["metadata"]["name"] == "c1" and obj["kind"] == "ManagedCluster"
+    )
+    assert body["status"]["muster"]["created"] == "2026-01-01T10:10:00Z"

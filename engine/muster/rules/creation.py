@@ -7,6 +7,7 @@ which an object was first derived is recorded: older reports are not about it.
 * `metadata.creationTimestamp` in a file is more exact: an object imported from a live hub is as old as it says, and one
   that is younger than the record was created again in between.
 * On a fleet's first run every object existed before, since an unknown time, and all reports count.
+* A timestamp ahead of the run's clock counts from that instant on.
 * An object that no run saw missing, without a timestamp, was edited. One whose files never could be read has no derived
   part; if an earlier run accepted a report about it, it existed then.
 
@@ -16,7 +17,7 @@ The time is recorded only if adapters are used, and changes with the object alon
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.data.decision import OF_ITSELF, Because, Decision, Path, Published
+from muster.data.decision import OF_ITSELF, Because, Decision, Path, Published, Wake
 from muster.data.ids import ObjectId
 from muster.data.kinds import TARGETS
 from muster.data.times import format_time, try_time
@@ -31,8 +32,7 @@ _BECAUSE = Because("reports", OF_ITSELF, "when the object was created; earlier r
 
 def creation_time(view: View, traits: Traits, id_: ObjectId, now: datetime) -> datetime | None:
     """When the object was created; None if it existed before muster's first run."""
-    obj = view.objects.get(id_)
-    written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
+    written = _written(view, id_)
     if written is not None and written > now:
         written = None
     # An imported hub decision is no derived part: the file says how old the object is.
@@ -42,7 +42,13 @@ def creation_time(view: View, traits: Traits, id_: ObjectId, now: datetime) -> d
     return written if written is not None or traits.fresh or had_reports(view, id_) else now
 
 
-def record_creations(view: View, traits: Traits, now: datetime) -> Iterator[Decision]:
+def _written(view: View, id_: ObjectId) -> datetime | None:
+    """When the object was created, as its file says."""
+    obj = view.objects.get(id_)
+    return try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
+
+
+def record_creations(view: View, traits: Traits, now: datetime) -> Iterator[Decision | Wake]:
     """Record when the objects were created that adapters report on."""
     if not traits.uses_adapters:
         return
@@ -50,6 +56,8 @@ def record_creations(view: View, traits: Traits, now: datetime) -> Iterator[Deci
         for obj in view.of(kind):
             if (since := creation_time(view, traits, obj.id, now)) is not None:
                 yield Decision(obj.id, CREATED, format_time(since), _BECAUSE)
+            if (written := _written(view, obj.id)) is not None and written > now:
+                yield Wake(obj.id, _BECAUSE, written)
 
 
 def last_pulse(view: View, traits: Traits, id_: ObjectId, last: Published | None) -> Published | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path, Wake
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
@@ -56,7 +56,7 @@ MUSTER: Path = ("status", "muster")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
-def stage(view: View, now: datetime, rules: InForce, traits: Traits) -> Iterator[Decision | Finding]:
+def stage(view: View, now: datetime, rules: InForce, traits: Traits) -> Iterator[Decision | Wake | Finding]:
     """Decide about every report, and since when adapters' objects have their specs."""
     stored = stored_reports(view)
     incoming, limits = _by_adapter(view), _limits(rules.settings)
