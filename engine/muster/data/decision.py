@@ -27,11 +27,12 @@ class PulseKey(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Published:
     """The last pulse of a policy for an object: the generation, the time, and the number of pulses since the last
-    accepted report, including this one."""
+    accepted report, including this one. `ground`: what the rule said, by which a renamed policy is known."""
 
     generation: int
     time: datetime
     count: int = 1
+    ground: str = ""
 
 
 Memory: TypeAlias = Mapping[PulseKey, Published]

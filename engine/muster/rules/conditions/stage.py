@@ -9,7 +9,7 @@ restart loses nothing; Karmada adopts the first probe after a restart at once. T
 status changes; its end is the horizon.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Input, Pa
 from muster.data.finding import Finding
 from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
 from muster.data.times import LAST, earliest, format_time, later, try_time
-from muster.data.tree import At, Tree
+from muster.data.tree import At, Tree, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -154,7 +154,7 @@ def object_conditions(
         yield Decision(obj.id, path, decided, because, horizon)
     yield from silent.values()
     if kept:
-        yield from _retained(scopes, obj, conditions)
+        yield from _retained(scopes, obj, conditions, decided_types)
 
 
 def _evaluated(
@@ -199,11 +199,19 @@ def _as_it_was(current: Tree, statement: Statement) -> Statement:
     return Statement(current["status"], reason, message, statement.because, generation)
 
 
-def _retained(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
-    """Earlier decisions stay while a policy cannot be read: an error in a rule says nothing about a cluster."""
+def _retained(
+    scopes: Scopes, obj: Object, conditions: dict[str, Tree], decided_types: Collection[str]
+) -> Iterator[Decision]:
+    """Earlier decisions stay while a policy cannot be read: an error in a rule says nothing about a cluster.
+
+    Pending outcomes stay, too, so that their windows go on.
+    """
     for type_, before in scopes.view.conditions_before(obj.id).items():
         if type_ not in conditions:
             yield unchanged_condition(obj.id, type_, before, _KEPT)
+    for type_, outcome in mapping_at(scopes.view.previous.get(obj.id), *map(str, PENDING)).items():
+        if type_ not in decided_types:
+            yield Decision(obj.id, (*PENDING, type_), outcome, _KEPT)
 
 
 def evaluate_policy(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:

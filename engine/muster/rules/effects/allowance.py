@@ -71,7 +71,7 @@ class Holding:
 
     def entry(self) -> Tree:
         """The form stored in the Fleet's derived part."""
-        entry: Tree = {"budget": self.budget.id.name}
+        entry: Tree = {"budget": self.budget.id.name, "ground": self.budget.ground}
         if self.domain:
             entry["domain"] = self.domain
         entry |= {"disrupted": self.disrupted, "population": self.population, "allowed": self.allowed}
@@ -84,11 +84,16 @@ class Holding:
 
 
 def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
-    """Parse the results of `Holding.entry`, without those of removed budgets."""
+    """Parse the results of `Holding.entry`, without those of removed budgets. A budget that says what a removed one
+    said is that one, renamed."""
     by_name = {budget.id.name: budget for budget in budgets}
+    by_ground = {budget.ground: budget for budget in by_name.values() if not budget.unread}
     found = []
     for entry in mappings_at({"entries": state}, "entries"):
-        budget, since = by_name.get(str(entry.get("budget"))), try_time(entry.get("since"))
+        budget, ground = by_name.get(str(entry.get("budget"))), str(entry.get("ground"))
+        if budget is None or budget.ground != ground:  # edited under its name, or the same under another one
+            budget = by_ground.get(ground, budget)
+        since = try_time(entry.get("since"))
         if budget is None or since is None:
             continue
         counts = [entry.get(name) for name in ("disrupted", "population", "allowed")]

@@ -28,6 +28,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.report_parts import report_sections
 from muster.fleet.view import View
+from muster.rules.policies.grounds import ground_of
 from muster.rules.policies.selectors import LabelSelector
 
 ALLOW_DISRUPTION = "muster.dev/allow-disruption"
@@ -70,7 +71,8 @@ def parse_override(text: str) -> Override | None:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A parsed DisruptionBudget. `share` is in percent of the population if `most` is None, `share_removed` if
-    `most_removed` is. An `unread` one has an error: its terms are unknown, so it allows nothing new to any cluster."""
+    `most_removed` is. `ground`: the digest of what it says. An `unread` one has an error: its terms are unknown, so it
+    allows nothing new to any cluster."""
 
     id: ObjectId
     selector: LabelSelector
@@ -84,6 +86,7 @@ class Budget:
     suspicious_share: int
     min_backends: int
     override: Override | None
+    ground: str = ""
     unread: bool = False
 
     @classmethod
@@ -105,6 +108,7 @@ class Budget:
             cooldown=timedelta(minutes=10) if cooldown is None else cooldown,
             suspicious_share=_percent(spec.get("suspectObserverAt", "90%")),
             min_backends=spec.get("minAvailableBackends", 0), override=override_of(obj),
+            ground=ground_of(obj),
         )  # fmt: skip
 
     def allowed(self, population: int) -> int:

@@ -1,8 +1,10 @@
-"""Grounds: what a rule says, so that an edit elsewhere is not taken for a change of it.
+"""Grounds: what a rule or a policy says, so that an edit elsewhere is not taken for a change of it.
 
 What a rule decided about a cluster stays while the cluster is silent and the rule is still there. A rule is the same if
 its expression, its policy's `matchConditions`, and the `variables` and `params` that they use are. Names, labels, the
 policy's other rules, its selector and the order of lists do not count, nor do spaces, comments, quotes and parentheses.
+
+What is counted for a policy, such as the time since a budget holds or since a pulse, goes on under another name.
 
 Digests are stored in derived files, so the form that is digested must not change between versions.
 """
@@ -14,8 +16,14 @@ from muster import cel
 from muster.cel import ast
 from muster.data.tree import Tree, digest_of
 from muster.dataclass import dataclass
+from muster.fleet.objects import Object
 from muster.rules.policies.expressions import handles_silence_itself
 from muster.rules.policies.variables import CONDITION_MAPS
+
+
+def ground_of(obj: Object) -> str:
+    """Return a digest of what a policy says as a whole, whatever its name and labels are."""
+    return _short(obj.spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from muster.data.tree import At, Tree, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.grounds import Grounds
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 from muster.rules.policies.variables import PULSE_VARIABLES
 
@@ -36,13 +37,14 @@ class EventTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PulseRule:
-    """One rule of a PulsePolicy, and its reason."""
+    """One rule of a PulsePolicy, and its reason. `ground`: the digest of its condition and guards."""
 
     name: str
     when: cel.Program
     reason: str
     at: At
     because: Because
+    ground: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,15 @@ class PulsePolicy(Policy):
 
 
 def _pulse_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> PulsePolicy:
+    grounds, guards = Grounds.of(common["variables"], common["params"]), [guard.when for guard in common["guards"]]
     rules = []
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index, "when")
         name = str(rule.get("name", index))
         reason = str(rule.get("reason") or name)
         because = Because(f"{obj.id}#{name}", (Input(at, obj.id),), reason)
-        rules.append(PulseRule(name, compiler.condition(at), reason, at, because))
+        when = compiler.condition(at)
+        rules.append(PulseRule(name, when, reason, at, because, grounds.digest(when, guards)))
     event, backoff = mapping_at(obj.spec, "event"), mapping_at(obj.spec, "backoff")
     with_reason = compiler.with_variables({"reason": STRING})
     data = _payload(with_reason, ("spec", "event", "data"), event["data"]) if "data" in event else None

@@ -26,6 +26,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import LAST, earliest, format_time, later, parse_time
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -73,6 +74,8 @@ def stage(
     """Decide the pulses of every object that a PulsePolicy targets."""
     scopes, failures = Scopes.of(view, rules, now), Failures()
     bases: dict[object, Variables] = {}
+    policies = rules.compiled.of(PulsePolicy)
+    pulses = _PublishedPulses.of(published, policies)
 
     def evaluate(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
         obj = view.declared(found)
@@ -81,15 +84,37 @@ def stage(
         base = bases.get(obj.id)
         if base is None:
             base = bases[obj.id] = scopes.base(obj)
-        last = last_pulse(view, traits, obj.id, published.get(PulseKey(obj.id, policy.id.name)))
+        last = last_pulse(view, traits, obj.id, pulses.last(policy, obj.id))
         try:
             yield from _of_object(scopes, last, policy, obj, base, now, failures)
         except PolicyFailure as failure:
             failures.add(policy, failure, obj.id)
 
-    for policy in rules.compiled.of(PulsePolicy):
+    for policy in policies:
         yield from each(view.of(*policy.target.kinds), partial(evaluate, policy))
     yield from failures.seen
+
+
+@dataclass(frozen=True, slots=True)
+class _PublishedPulses:
+    """The memory of pulses; `renamed`: those of policies that are gone, by object and by what the rule said."""
+
+    memory: Memory
+    renamed: Mapping[tuple[ObjectId, str], Published]
+
+    @classmethod
+    def of(cls, memory: Memory, policies: Iterable[PulsePolicy]) -> "_PublishedPulses":
+        names = {policy.id.name for policy in policies}
+        gone = ((key, last) for key, last in memory.items() if names and key.policy not in names and last.ground)
+        by_time = sorted(gone, key=lambda entry: entry[1].time)
+        return cls(memory, {(key.object, last.ground): last for key, last in by_time})
+
+    def last(self, policy: PulsePolicy, id_: ObjectId) -> Published | None:
+        """The last pulse of a policy for an object, under this name or an earlier one."""
+        if (last := self.memory.get(PulseKey(id_, policy.id.name))) is not None or not self.renamed:
+            return last
+        earlier = (self.renamed.get((id_, rule.ground)) for rule in policy.rules)
+        return max((last for last in earlier if last is not None), key=lambda last: last.time, default=None)
 
 
 def _of_object(
@@ -115,7 +140,7 @@ def _of_object(
     event, left_out = pulse_event(policy, obj.id, scope, last, now, since)
     for failure in left_out:
         failures.add(policy, failure, obj.id)
-    sent = Published(generation, now, waiting + 1)
+    sent = Published(generation, now, waiting + 1, rule.ground)
     horizon = _after(scopes, policy, base, obj.id, sent)
     yield Pulse(obj.id, event, rule.because, horizon, policy.id.name, rule.reason, sent)
 

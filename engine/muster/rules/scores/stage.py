@@ -4,12 +4,13 @@
   agent writes counts instead of a derived one with its name.
 - A score with `validFor` is renewed when half of that time is over, so that a consumer that muster no longer reaches
   sees it expire, and no other does.
-- If the expression fails, or the policy has an error, the last value stays until it expires.
+- If the expression fails, or the policy has an error, the last value stays until it expires. So it does if the policy
+  has another name since.
 - A value outside of what upstream's CRD allows, -100 to 100, counts as the nearest that it does; a finding says so.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Final
@@ -84,6 +85,11 @@ class _Scoring:
         return self.scopes.rules.compiled.of(ScorePolicy)
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all policies, with those that have an error."""
+        return self.doubtful | {policy.id.name for policy in self.policies}
+
+    @cached_property
     def derived(self) -> Mapping[str, list[ObjectId]]:
         """The AddOnPlacementScores that the last run derived, by cluster."""
         return grouped((id_.namespace, id_) for id_ in of_kinds(self.view.previous, ADD_ON_PLACEMENT_SCORE))
@@ -132,7 +138,9 @@ class _Scoring:
         clock = self.scopes.clock
         clock.reset()
         scope = self.scopes.for_policy(policy, base, policy.of(obj.id.name))
-        own = before if before is not None and before.policy == policy.id.name else None
+        own = None
+        if before is not None and before.policy not in self.names - {policy.id.name}:  # perhaps under an earlier name
+            own = replace(before, policy=policy.id.name)
         try:
             if not guards_hold(policy.guards, scope):
                 horizons.append(clock.horizon)
