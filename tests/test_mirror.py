@@ -51,6 +51,7 @@ THROUGH = {
     },
     "data": {
         "cli/test_outcome.py": "finding findings",
+        "agents/identity/test_store.py": "extras",
         "data/test_jsonpath.py": "jsonpath/template jsonpath/values",
         "data/yaml/test_edit.py": "yaml/splice",
         "data/yaml/test_loader.py": "yaml/jsontext yaml/limits yaml/messages yaml/problem yaml/source",
@@ -92,7 +93,6 @@ THROUGH = {
         "features/test/test_coverage.py": "test/branches",
         "features/watch/test_cli.py": "watch/watch",
         "features/watch/test_live.py": "watch/http",
-        "packaging/test_origin.py": "init/cli init/origin",
     },
     "fleet": {
         "e2e/test_hearing.py": "agent_refs",

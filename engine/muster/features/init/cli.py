@@ -1,6 +1,7 @@
-"""`muster init`: create a fleet repository, with a hook and a scheduled job.
+"""`muster init`: create a fleet repository, with a hook and CI jobs.
 
-Both install muster from the source of this installation, or have a marked line for a person to fill in: see `origin`.
+The hook runs the muster of the PATH. muster is on no package index, so each job has a line marked FILL IN for the place
+from which it installs muster; until then it fails.
 """
 
 import os
@@ -13,6 +14,8 @@ import click
 from muster.cli.options import FOLDER, ParsedType, make_folder
 
 _SKELETON = Path(__file__).parent / "skeleton"
+#: Marks a line that a person has to fill in. A job with it fails and installs nothing.
+_MARK = "FILL IN"
 #: The API groups of the objects that people write for other programs, as YAML.
 _GROUPS = {
     "argocd": ("argoproj.io", "kustomize.config.k8s.io"),
@@ -50,8 +53,8 @@ def _policies(text: str) -> dict[str, str]:
 def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) -> int:
     """Create a fleet repository in DIRECTORY. Existing files stay as they are.
 
-    The hook and the CI jobs install muster from where this installation comes from, at the same version. If other
-    machines cannot reach that place, these files have a line marked FILL IN instead.
+    The hook runs the muster of your PATH. Each CI job has a line marked FILL IN: the place from which it installs
+    muster, which is on no package index.
 
     \b
     Examples:
@@ -59,14 +62,12 @@ def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) 
       muster init --policies nodes-healthy,quarantine
     """
     from git import Repo
-    from muster.features.init.origin import filled, marked, origin
     from muster.fleet.schema_store import FOLDER, schema_store
 
     make_folder(directory)
     if not _is_repository(directory):
         Repo.init(directory, initial_branch="main")
         click.echo(f"initialized a git repository in {directory}")
-    source_of_muster = origin()
     to_fill: list[str] = []
     groups = dict.fromkeys(group for program in programs for group in _GROUPS[program])
     skeleton = {path.relative_to(_SKELETON): path.read_text("utf-8") for path in _SKELETON.rglob("*") if path.is_file()}
@@ -76,21 +77,20 @@ def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) 
             click.echo(f"kept    {name} (exists)")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = filled(content, source_of_muster)
+        text = content
         if groups and name == Path("fleet.yaml"):
             text = text.replace("spec: {}\n", f"spec:\n  foreign: [{', '.join(groups)}]\n")
         target.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"created {name}")
-        to_fill += [f"{name}:{line}" for line in marked(text)]
+        to_fill += [f"{name}:{number}" for number, line in enumerate(text.split("\n"), 1) if _MARK in line]
     schemas = directory / FOLDER
     if os.path.lexists(schemas):
         click.echo(f"kept    {FOLDER} (exists)")
     else:
         write_files(schemas, schema_store())
         click.echo(f"created {FOLDER}, for editors")
-    click.echo(f"\nmuster is not published on any index; this one was installed from {source_of_muster.text}.")
     if to_fill:
-        click.echo(f"Fill in a source that other machines can use, in the lines marked FILL IN: {', '.join(to_fill)}.")
+        click.echo(f"\nSay where CI jobs install muster from, in the lines marked FILL IN: {', '.join(to_fill)}.")
     click.echo("Next: git add --all && git commit -m 'A fleet', then muster plan and muster reconcile.")
     return 0
 
