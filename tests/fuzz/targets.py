@@ -265,7 +265,7 @@ def _states() -> Iterable[bytes]:
         assert state is not None
         known = Home(
             "one", frozenset(("one", "alias")), frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
-            shared=False, troubled=True, due=1, settled=2, digest="d",
+            shared=False, troubled=True, due=1, settled=2, digest="d", given="g",
             summary=encode(StoredSummary((), (), (), (), ())), totals={"clusters": 1},
             findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),), words={"lease": [1]},
         )  # fmt: skip

@@ -9,7 +9,7 @@ from muster.data.decision import Failed
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.pipeline import STAGES, terms_of
-from muster.rules.stages import Local, ObjectTerm, Stage, StageTerm, StepRecord, parameters
+from muster.rules.stages import FleetTerm, Local, ObjectTerm, Stage, StageTerm, StepRecord, parameters
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
 from tests.support.fuzzing import corpus
@@ -53,6 +53,14 @@ def test_what_a_stage_passes_on_is_in_its_signature() -> None:
         terms = terms.after(outcomes)
         fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, StageTerm | Failed))
     assert any(issubclass(sort, ObjectTerm) for sort in seen)
+
+
+def test_what_wide_stages_pass_on_to_clusters_says_which_it_concerns() -> None:
+    """Otherwise a run could not tell which clusters to decide again."""
+    local = {sort for stage in STAGES if isinstance(stage, Local) for sort in parameters(stage.decide)}
+    from_wide = {sort for stage in STAGES if not isinstance(stage, Local) for sort in passed_on(stage)}
+    assert {sort.__name__ for sort in from_wide & local} == {"Allowance", "LeaseFloor", "RolloutMoves", "WorkOrders"}
+    assert all(issubclass(sort, FleetTerm | ObjectTerm) for sort in from_wide & local)
 
 
 def test_what_is_passed_on_is_read_by_a_later_stage() -> None:

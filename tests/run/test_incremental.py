@@ -244,6 +244,36 @@ def test_of_an_outage_from_which_clusters_come_back_one_by_one(tmp_path: Path, d
     assert not found.settled.last.held
 
 
+def test_a_lease_floor_costs_the_clusters_that_it_stretches(tmp_path: Path) -> None:
+    """Some clusters have leases of a minute; one more of these, and the fleet has too many renewals a second."""
+    living, state, shuffled = Living.small(tmp_path / "fleet", 5, 12), state_in(tmp_path), Shuffled(2)
+    short = living.names[:5]
+    for name in living.names[5:]:
+        living.put(f"clusters/{name}/cluster.yaml", cluster(name, leaseDurationSeconds="600"))
+    for name in short:
+        living.put(f"clusters/{name}/cluster.yaml", cluster(name))
+    fleet = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {heartbeats: {maxPerSecond: 0.1}}\n"
+    living.put("fleet.yaml", fleet)
+    for _ in range(3):
+        same(living, state, "the beginning")
+    living.put("clusters/further/cluster.yaml", cluster("further"))
+    found = same(living, state, "one more")
+    stretched = {path for path in found.settled.files if path.startswith("derived/managedclusters/")}
+    assert {f"derived/managedclusters/{name}.yaml" for name in (*short, "further")} <= stretched
+    assert found.looked_at.endswith("wide"), found.looked_at
+    assert int(found.looked_at.split()[0]) < len(living.names), found.looked_at
+    shards = decide_in_shards(living.question(), "", lambda _: shuffled, 8)
+    assert told(shards.settled) == living.whole()
+
+
+def test_it_notices_that_what_clusters_are_given_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.rules.given.differs", lambda *_: False)
+    with pytest.raises(AssertionError, match="one more"):
+        test_a_lease_floor_costs_the_clusters_that_it_stretches(tmp_path)
+
+
 def test_a_taint_that_a_hold_alone_keeps(tmp_path: Path) -> None:
     """No policy asks for it any more, and its cluster is silent: it goes when the hold does, whoever looks."""
     living, state, shuffled = Living.small(tmp_path / "fleet", 4, 8), state_in(tmp_path), Shuffled(1)

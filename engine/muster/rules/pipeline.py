@@ -212,7 +212,6 @@ def terms_of(fleet: FleetWithPolicies, now: datetime) -> Terms:
     known = (
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
-        works.WorkOrders(),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet, now)),
     )
     return Terms.by(fleet, now, (one.object for one in removals.held_removals(fleet)), known)

@@ -25,6 +25,7 @@ from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, PRO
 from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import RefsRead
+from muster.fleet.objects import Object
 from muster.fleet.reports import required_adapters
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
@@ -44,6 +45,21 @@ class StageTerm:
     """A value that a stage yields for all later stages. Of several of one type the last one counts."""
 
     __slots__ = ()
+
+
+#: What of a term concerns a cluster: None if its stages did not read it. They read what a budget grants only if they
+#: ask, as the second argument says.
+Concerns: TypeAlias = Callable[[Object, bool], object]
+
+
+class FleetTerm(StageTerm):
+    """A term about the fleet for the stages of clusters. A cluster whose part of it differs is decided again."""
+
+    __slots__ = ()
+
+    def concerns(self) -> Concerns:
+        """Return what of it concerns a cluster, as a function."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +82,7 @@ class StepRecord(ObjectTerm):
 
 
 @dataclass(frozen=True, slots=True)
-class Traits(StageTerm):
+class Traits(FleetTerm):
     """`fresh`: no run has derived anything yet. `uses_adapters`: does any kind require an adapter, or has any adapter
     reported?"""
 
@@ -82,6 +98,10 @@ class Traits(StageTerm):
             fresh=not (fleet.derived_paths or fleet.beyond.derived),
             uses_adapters=fleet.beyond.adapters or required or any(reported),
         )
+
+    def concerns(self) -> Concerns:
+        """Return whether adapters are used. Whether anything is derived concerns no cluster, but the whole fleet."""
+        return lambda _cluster, _asked: self.uses_adapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +141,6 @@ class Terms:
             datetime: now,
             InForce: fleet.rules,
             GoverningObjects: GoverningObjects(fleet.only(governing)),
-            Traits: Traits.of(fleet),
             RefsRead: fleet.refs,
             Memory: fleet.published,
             HeldRemovals: HeldRemovals(frozenset(withheld)),
@@ -130,11 +149,11 @@ class Terms:
             frozenset(finding.object for finding in fleet.findings if is_fault(finding)),
             frozenset(finding.object for finding in fleet.findings if finding.code == Code.UNDECIDED),
         )
-        return cls(of_fleet).after((unsound, Disrupted(fleet.beyond.disrupted), *known))
+        return cls(of_fleet).after((Traits.of(fleet), unsound, Disrupted(fleet.beyond.disrupted), *known))
 
     def for_fleet(self, other: "Terms") -> "Terms":
         """Return another fleet's terms with what stages have passed on in this one."""
-        return replace(other, passed=self.passed)
+        return replace(other, passed={**self.passed, Traits: other.of(Traits)})
 
     def after(self, outcomes: Iterable[object]) -> "Terms":
         """Return the terms for the stages after the one with these outcomes."""
@@ -170,6 +189,11 @@ class Terms:
         """Return the terms of a type about objects."""
         terms: Mapping[ObjectId, O] = self.passed.get(sort, {})
         return terms
+
+    @property
+    def objects(self) -> set[ObjectId]:
+        """The objects about which stages have passed on anything."""
+        return {id_ for sort, terms in self.passed.items() if _is_about_objects(sort) for id_ in terms}
 
     def arguments(self, decide: Callable[..., object]) -> list[Any]:
         """Return the terms that a stage's function is given after its first argument."""

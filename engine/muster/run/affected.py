@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
+from muster.data.kinds import CSR, kind_of
 from muster.data.locations import FOLDER
 from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
-from muster.fleet.reports import required_adapters
-from muster.fleet.settings import Settings
 from muster.git.changes import PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects
-from muster.rules.policies.lazy import cost_share
-from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
+from muster.run.homes import CONTEXT, KeptNeighbourhoods, read_summaries
 from muster.run.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
 from muster.run.records import RunRecord, digest
@@ -38,7 +35,8 @@ from muster.run.state import RunState
 
 if TYPE_CHECKING:
     from muster.git.agents import AgentRef
-    from muster.rules.effects.allowance import Allowance
+    from muster.rules.given import GivenTerms
+    from muster.rules.stages import Terms
 
 M = TypeVar("M")
 
@@ -342,13 +340,13 @@ class Deciding:
         """The totals of the whole fleet."""
         return self.part.totals(self.kept)
 
-    @property
-    def allowance(self) -> "Allowance":
-        """What budgets allow at the end of the run."""
-        from muster.rules.effects.allowance import Allowance  # a check never asks this, nor the next
+    @cached_property
+    def given(self) -> "GivenTerms":
+        """What the run's stages were given."""
+        from muster.rules.given import GivenTerms  # a check never asks this, nor the next
 
         assert self.run.terms is not None
-        return self.run.terms.of(Allowance)
+        return GivenTerms(self.run.terms)
 
     @cached_property
     def progressing(self) -> frozenset[str] | None:
@@ -357,35 +355,13 @@ class Deciding:
 
         return progressing(self.part, self.kept, self.run.fleet)
 
-    @property
-    def lease_floor(self) -> int:
-        """The least duration of leases, in seconds."""
-        from muster.rules.heartbeats.durations import LeaseFloor
 
-        assert self.run.terms is not None
-        return self.run.terms.of(LeaseFloor).seconds
+class TermsMoved(WholeNeeded):
+    """Shards were decided with other terms than the fleet has: these."""
 
-
-class LeasesMoved(WholeNeeded):
-    """Clusters were decided with a different least duration of leases."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__("leases last longer or shorter than before")
-        self.seconds = seconds
-
-
-class AdaptersMoved(WholeNeeded):
-    """Clusters were decided as if an adapter reported although none does, or the reverse."""
-
-    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - the whole content of the exception
-        super().__init__("the first or the last of its kind")
-        self.adapters = adapters
-
-
-def _leases_moved(deciding: Deciding) -> bool:
-    if not deciding.part.near and deciding.lease_floor != deciding.part.facts.lease_floor:
-        raise LeasesMoved(deciding.lease_floor)
-    return False
+    def __init__(self, terms: "Terms") -> None:
+        super().__init__("clusters are given something else than before")
+        self.terms = terms
 
 
 def _decided_elsewhere(deciding: Deciding) -> bool:
@@ -396,68 +372,37 @@ def _decided_elsewhere(deciding: Deciding) -> bool:
     )  # fmt: skip
 
 
-def _budgets_moved(deciding: Deciding) -> frozenset[int]:
-    """The clusters with an effect that depends on a budget whose limits changed."""
-    part, allowance, fleet = deciding.part, deciding.allowance, deciding.run.fleet
-    if part.near or not (changed := allowance.changed(part.facts.holds)):
-        return frozenset()
-    return frozenset(part.state.of_names({
-        name for name, summary in part.summaries.items()
-        if any(allowance.is_affected(fleet, id_, changed) for id_ in summary.asked)
-    }))  # fmt: skip
-
-
-def _freezes_differ(deciding: Deciding) -> frozenset[int]:
-    """The clusters with an effect that depends on what is frozen. Wide stages ask by themselves, and an edit of the
-    Fleet or of a Calendar affects the whole fleet."""
+def _fleet_differs(deciding: Deciding) -> bool:
+    """Whether every cluster is given something else: a near part asks no other."""
     part = deciding.part
-    if part.near or deciding.allowance.frozen == part.facts.frozen:
-        return frozenset()
-    return frozenset(part.state.of_names({name for name, summary in part.summaries.items() if summary.asked}))
+    return part.near and deciding.given.text != part.facts.given
 
 
-def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
-    """The clusters to which a step of a Rollout gives another revision."""
-    part, terms = deciding.part, deciding.run.terms
-    from muster.rules.rollouts.progress import RolloutMoves
+def _terms_differ(deciding: Deciding) -> frozenset[int]:
+    """The neighbourhoods whose clusters are given something else than when they were decided."""
+    from muster.rules.given import differs
 
-    assert terms is not None
-    moves = terms.about(RolloutMoves)
-    return frozenset(part.state.of_names(default_home(id_) for id_ in moves)) - part.chosen if moves else frozenset()
+    part, given, summaries = deciding.part, deciding.given, deciding.part.summaries
+    differing = frozenset(
+        id_ for id_, name, before in part.state.given(part.chosen)
+        if name in summaries and differs(before, given.about(summaries[name].objects, summaries[name].asked))
+    ) if summaries else frozenset[int]()  # fmt: skip
+    if part.rest.shards and len(differing) > part.question.most * part.state.count():
+        raise TermsMoved(given.terms)
+    return differing
 
 
-def _works_ordered(deciding: Deciding) -> frozenset[int]:
-    """The clusters whose works a set changes."""
-    from muster.rules.works.stage import WorkOrders  # a check never asks this
-
+def _ordered(deciding: Deciding) -> frozenset[int]:
+    """The neighbourhoods to which wide stages pass on something about an object: they have not decided it."""
     part = deciding.part
-    assert deciding.run.terms is not None
-    orders = deciding.run.terms.of(WorkOrders).by_cluster
-    return frozenset(part.state.of_names(orders)) - part.chosen if orders else frozenset()
-
-
-def _price_changed(deciding: Deciding) -> bool:
-    """The cost limit of a policy for one object depends on the number of objects, in powers of two."""
-    part, settings = deciding.part, deciding.run.fleet.settings
-    if part.rest.shards is not None:  # all shards were decided with the lowest limit
-        return False
-    return _prices(settings, deciding.totals) != _prices(settings, part.facts.totals)
-
-
-def _prices(settings: Settings, counts: Mapping[str, int]) -> list[int]:
-    groups: list[tuple[Kind, ...]] = [ALL, CLUSTERS, *((kind,) for kind in ALL)]
-    numbers = (sum(counts.get(f"kind {kind_name(kind)}", 0) for kind in kinds) for kinds in groups)
-    return [cost_share(settings.policy_cost, settings.expression_cost, number) for number in numbers]
+    objects = deciding.given.terms.objects
+    return frozenset(part.state.of_names(map(default_home, objects))) - part.chosen if objects else frozenset()
 
 
 def _first_or_last(deciding: Deciding) -> bool:
-    part, totals, before = deciding.part, deciding.totals, deciding.part.facts.totals
-    if (shards := part.rest.shards) is None:
-        return any(bool(totals.get(name)) != bool(before.get(name)) for name in ("adapters", "derived"))
-    adapters, settings = bool(totals.get("adapters")), deciding.run.fleet.settings
-    if adapters != shards.adapters and not any(required_adapters(settings, kind) for kind in TARGETS.values()):
-        raise AdaptersMoved(adapters)
-    return False
+    """Whether there are derived files now and were none, or the reverse. Shards have compared that."""
+    part = deciding.part
+    return part.rest.shards is None and bool(deciding.totals.get("derived")) != bool(part.facts.totals.get("derived"))
 
 
 def _summary_changed(deciding: Deciding) -> bool:
@@ -490,14 +435,11 @@ def _name_taken(deciding: Deciding) -> bool:
 
 NAME_TAKEN: Final = ChangeRow("a neighbourhood has a name of another", Affects.FLEET, _name_taken)
 AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
-    ChangeRow("leases last longer or shorter than before", Affects.FLEET, _leases_moved),
     ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
-    ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
-    ChangeRow("a freeze begins or ends", Affects.NEIGHBOURHOODS, _freezes_differ),
-    ChangeRow("a rollout moves a cluster", Affects.NEIGHBOURHOODS, _rollouts_moved),
-    ChangeRow("a set changes works", Affects.NEIGHBOURHOODS, _works_ordered),
-    ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
-    ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),
+    ChangeRow("the first or the last derived file", Affects.FLEET, _first_or_last),
+    ChangeRow("all clusters are given something else", Affects.SHARED, _fleet_differs),
+    ChangeRow("a cluster is given something else", Affects.NEIGHBOURHOODS, _terms_differ),
+    ChangeRow("a wide stage orders something", Affects.NEIGHBOURHOODS, _ordered),
     ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),
     ChangeRow("a cluster made progress", Affects.NEIGHBOURHOODS, _progressed),
     NAME_TAKEN,

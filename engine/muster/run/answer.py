@@ -14,6 +14,7 @@ from muster.dataclass import dataclass
 from muster.rules.effects.allowance import EVERYTHING, Allowance
 from muster.rules.effects.budget import Usage
 from muster.rules.failures import OF_FAILURES
+from muster.rules.given import GivenTerms
 from muster.rules.heartbeats.durations import LeaseFloor
 from muster.run.figures import (
     ROLLOUT_PREFIX,
@@ -71,6 +72,7 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
     return RunRecord(
         commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
         memory=question.remembered.at, lease_floor=run.terms.of(LeaseFloor).seconds,
+        given=GivenTerms(run.terms).text,
         settings=run.fleet.settings.spec, holds=allowance.terms, frozen=allowance.frozen, usage=allowance.usage,
         held=tuple(run.fleet.held),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from itertools import chain
 from sys import intern
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.data.agentref import cluster_of
 from muster.data.codec import encode
@@ -48,6 +48,9 @@ from muster.run.figures import last_words, rollout_totals, status_of, status_tot
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
 from muster.run.state import File, Home
+
+if TYPE_CHECKING:
+    from muster.rules.given import GivenTerms
 
 #: The kinds that every run needs: policies, settings, and approvals.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION))
@@ -144,11 +147,13 @@ def keep(
     written: Collection[str],
     there: Sequence[Part],
     failed: Iterable[Failed] = (),
+    priced: bool = True,
 ) -> KeptNeighbourhoods:
     """Return the records of everything that a run evaluated; `terms` is None if nothing was decided.
 
     `written` are the files that it writes or removes; their neighbourhoods are evaluated once more, with the new
-    content. `there` are the parts that were in files before. `failed` expressions are recorded by object.
+    content. `there` are the parts that were in files before.
+    `failed` expressions are recorded by object. `priced`: see `muster.rules.given.GivenTerms`.
     """
     found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()
@@ -175,7 +180,8 @@ def keep(
             loose.append(one)
         else:
             found[home_].findings.append(one)
-    made = (_home(fleet, terms, name, gathered) for name, gathered in sorted(found.items()))
+    given = _given(terms, priced=priced)
+    made = (_home(fleet, terms, given, name, gathered) for name, gathered in sorted(found.items()))
     steps = {str(id_): one.data for id_, one in (terms.about(StepRecord) if terms else {}).items()}
     return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
@@ -244,17 +250,18 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in homes or not homes) else min(homes, default=None)
 
 
-def _home(fleet: Fleet, terms: Terms | None, name: str, gathered: _Gathered) -> Home:
+def _home(fleet: Fleet, terms: Terms | None, given: "GivenTerms | None", name: str, gathered: _Gathered) -> Home:
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
     troubled = not ids.isdisjoint(fleet.broken)
     read = [] if shared or troubled else sorted(read_by_others(fleet, sound), key=lambda obj: obj.id)
+    asked = _asked(terms) if terms is not None else set[ObjectId]()
     summary = encode(StoredSummary(
         tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
         tuple(sorted(gathered.held, key=repr)),
         tuple(sorted(terms.of(Disrupted).clusters & ids)) if terms else (),
-        tuple(sorted(_asked(terms) & ids)) if terms else (),
+        tuple(sorted(asked & ids)),
         () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
     ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
@@ -263,9 +270,18 @@ def _home(fleet: Fleet, terms: Terms | None, name: str, gathered: _Gathered) -> 
         due=0 if gathered.again else _second(earliest(*either)),
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
         digest=digest(summary), summary=summary,
+        given="" if given is None else given.about(read, asked),
         totals=_totals(fleet, ids, sound, gathered), findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
     )  # fmt: skip
+
+
+def _given(terms: Terms | None, *, priced: bool) -> "GivenTerms | None":
+    if terms is None:
+        return None
+    from muster.rules.given import GivenTerms  # a check decides nothing
+
+    return GivenTerms(terms, priced=priced)
 
 
 def _asked(terms: Terms) -> set[ObjectId]:

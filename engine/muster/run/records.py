@@ -38,7 +38,8 @@ class RunRecord:
     """The record of a run as a whole.
 
     `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
-    report. `frozen`: the freezes in force. `slips`: incomplete files, and the names of the objects that they contained;
+    report. `given`: what every cluster was given. `frozen`: the freezes in force.
+    `slips`: incomplete files, and the names of the objects that they contained;
     of a check, the files that differed from the commit.
     `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
     `inputs` are stored apart: None leaves them unchanged.
@@ -50,6 +51,7 @@ class RunRecord:
     withheld: list[tuple[str, list[str]]] = field(default_factory=list)
     memory: str = ""
     lease_floor: int = 0
+    given: str = ""
     settings: Tree = None
     holds: list[Tree] = field(default_factory=list)
     frozen: list[Tree] = field(default_factory=list)

@@ -243,7 +243,14 @@ class _Deciding:
 
     def _put(self, first: Run, last: Run, files: Files, found: Sequence[Finding], odd: frozenset[str]) -> Answered:
         kept = keep(
-            last.fleet, last.terms, last.now, found, written=(), there=first.fleet.read.parts, failed=last.failures
+            last.fleet,
+            last.terms,
+            last.now,
+            found,
+            written=(),
+            there=first.fleet.read.parts,
+            failed=last.failures,
+            priced=False,
         )
         of = _homes_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}

@@ -24,7 +24,9 @@ from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
 from muster.git.trees import count_entries
-from muster.run.affected import AdaptersMoved, LeasesMoved
+from muster.rules.heartbeats.durations import LeaseFloor
+from muster.rules.stages import Traits
+from muster.run.affected import TermsMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
 from muster.run.executors import Executor
@@ -215,11 +217,9 @@ class _Sharded:
         part = FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
         try:
             return run_part(part)
-        except LeasesMoved as moved:
-            self.lease_floor = moved.seconds
-            raise _Anew from moved
-        except AdaptersMoved as moved:
-            self.adapters = moved.adapters
+        except TermsMoved as moved:
+            self.lease_floor = moved.terms.of(LeaseFloor).seconds
+            self.adapters = moved.terms.of(Traits).uses_adapters
             raise _Anew from moved
 
     def _require_policies(self, settled: Settled) -> None:

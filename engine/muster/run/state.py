@@ -32,7 +32,7 @@ from muster.dataclass import dataclass
 from muster.run.program import this_program
 from muster.run.records import RunRecord, kept
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 #: Where the time of a cluster's last report comes from.
 HOW: Final = ("lease", "report")
 #: The schema.
@@ -46,6 +46,7 @@ CREATE TABLE homes (
   due INTEGER,                  -- the second at which time alone changes it, or a pulse; NULL: never
   settled INTEGER,              -- the same, pulses apart
   digest TEXT NOT NULL,         -- of the summary
+  given TEXT NOT NULL,          -- what its clusters were given of the rest of the fleet
   summary BLOB NOT NULL,
   totals BLOB NOT NULL,         -- what it adds to the totals of the fleet
   findings BLOB                 -- NULL: none
@@ -114,6 +115,7 @@ class Home:
     due: int | None
     settled: int | None
     digest: str
+    given: str
     summary: bytes
     totals: Mapping[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
@@ -324,6 +326,11 @@ class RunState:
             for id_, name, shared, troubled, digest, totals, steps in rows
         }
 
+    def given(self, but: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+        """Yield id, name, and what its clusters were given, of every neighbourhood except these."""
+        self._choose(but)
+        yield from self._rows("iss", "SELECT id, name, given FROM homes WHERE id NOT IN (SELECT id FROM chosen)")
+
     def steps(self, names: Iterable[str]) -> dict[str, bytes]:
         """The records of steps by the names of their neighbourhoods."""
         return dict(self._in("sb", "SELECT name, record FROM steps WHERE name IN ({})", names))
@@ -406,9 +413,14 @@ class RunState:
     def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
         """Add neighbourhoods by number, with rows in the order of their keys, which is fastest."""
         self._db.executemany(
-            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
-              encode(home.totals), encode(home.findings) if home.findings else None) for number, home in homes],
+            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.given,
+                    home.summary, encode(home.totals), encode(home.findings) if home.findings else None,
+                )
+                for number, home in homes
+            ],
         )  # fmt: skip
         words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
         self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)

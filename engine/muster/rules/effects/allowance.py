@@ -8,10 +8,9 @@ Every stage that would cause a new effect is given it, and asks:
 Conditions are never held, existing effects are not asked for again, and recovery is always allowed.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TypeAlias
 
 from muster.data.decision import Because, Held, Input
 from muster.data.ids import ObjectId
@@ -19,10 +18,11 @@ from muster.data.kinds import is_cluster
 from muster.data.times import LAST, format_time, later, try_time
 from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
+from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import Budget, Usage, headline, in_service, labels_of, sound_override
-from muster.rules.stages import StageTerm
+from muster.rules.stages import Concerns, FleetTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,8 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
     return tuple(found)
 
 
-#: A budget and a domain of it; empty for all of its clusters together.
-Place: TypeAlias = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True)
-class Allowance(StageTerm):
+class Allowance(FleetTerm):
     """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking does not change an answer.
 
     `holding`: the holding budgets, none if the Fleet's annotation allows everything. `approvals`: what waits for a
@@ -167,16 +163,17 @@ class Allowance(StageTerm):
         ends = ((freeze.name, freeze.next_change(self.now)) for freeze in self.approvals.freezes)
         return [{"name": name, "until": None if end is None else int(end.timestamp())} for name, end in ends]
 
-    def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
-        """The places with other terms than at an earlier run."""
-        terms, known = self.terms, list(before)
-        differing = (*(one for one in terms if one not in known), *(one for one in known if one not in terms))
-        return frozenset((one[0], one[1]) for one in differing)
+    def concerns(self) -> Concerns:
+        """Return the terms of the budgets that count a cluster, and the freezes in force."""
+        terms, frozen = self.terms, self.frozen
 
-    def is_affected(self, view: View, cluster: ObjectId, changed: Collection[Place]) -> bool:
-        """Is an existing cluster counted where terms have changed?"""
-        obj = view.objects[cluster]
-        return any((str(budget.id), budget.domain(obj)) in changed for budget in self.budgets)
+        def concerning(cluster: Object, asked: bool) -> object:  # noqa: FBT001 - see Concerns
+            if not asked:
+                return None
+            places = {(str(budget.id), budget.domain(cluster)) for budget in self.budgets}
+            return [one for one in terms if (one[0], one[1]) in places], frozen
+
+        return concerning
 
     def with_present_text(self, view: View, held: Held) -> Held:
         """An effect held by unchanged terms, with the present text."""

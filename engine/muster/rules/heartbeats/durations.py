@@ -49,7 +49,7 @@ from muster.fleet.view import View
 from muster.rules.effects.budget import fleet_id
 from muster.rules.policies.in_force import InForce
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import GoverningObjects, Local, StageTerm, Wide
+from muster.rules.stages import Concerns, FleetTerm, GoverningObjects, Local, Wide
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
 _BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease by this duration")
@@ -152,10 +152,20 @@ _RATE = ("spec", "heartbeats", "maxPerSecond")
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseFloor(StageTerm):
+class LeaseFloor(FleetTerm):
     """The minimum lease duration of every accepted cluster."""
 
     seconds: int
+
+    def concerns(self) -> Concerns:
+        """Return the duration of a cluster that it stretches; 0 for any other."""
+        return lambda cluster, _asked: self.seconds if self.stretches(cluster) else 0
+
+    def stretches(self, cluster: Object) -> bool:
+        """Is it longer than the cluster's own duration?"""
+        return (
+            cluster.kind is MANAGED_CLUSTER and is_accepted(cluster) and 0 < own_lease_seconds(cluster) < self.seconds
+        )
 
 
 def lease_floor(shared: Shared, rules: InForce) -> Iterator[Decision | LeaseFloor]:
@@ -180,7 +190,7 @@ def stretched(view: View, floor: LeaseFloor, governing: GoverningObjects) -> Ite
     """Decide the duration of each accepted cluster with a shorter lease."""
     because = Because("valve", (Input(_RATE, fleet_id(governing)), Input(("spec", "leaseDurationSeconds"))), _MANY)
     for obj in view.of(MANAGED_CLUSTER):
-        if is_accepted(obj) and 0 < own_lease_seconds(obj) < floor.seconds:
+        if floor.stretches(obj):
             yield Decision(obj.id, LEASE_SECONDS, floor.seconds, because)
 
 

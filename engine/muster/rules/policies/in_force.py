@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
-from muster.data.kinds import Kind
+from muster.data.kinds import ALL, CLUSTERS, Kind
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
@@ -73,6 +73,11 @@ class InForce:
     def calendars(self) -> Mapping[str, str]:
         """The Calendars as text, by name, for expressions."""
         return {name: calendar.text for name, calendar in self.calendars_by_name.items()}
+
+    @property
+    def shares(self) -> list[int]:
+        """The shares that policies may have, by the kinds of their objects."""
+        return [self.share(kinds) for kinds in (ALL, CLUSTERS, *((kind,) for kind in ALL))]
 
     def share(self, kinds: tuple[Kind, ...]) -> int:
         """The cost units that a policy over objects of these kinds may take for each."""

@@ -6,7 +6,6 @@ cluster's neighbourhood. So orders are terms, and a run that has not looked at a
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -32,7 +31,7 @@ from muster.rules.policies.in_force import InForce
 from muster.rules.progress.absent import absent_clusters
 from muster.rules.progress.states import Progress, is_silent
 from muster.rules.progress.step import TO_APPLY, ClusterStatus
-from muster.rules.stages import METADATA, SPEC, STATUS, Local, StageTerm, StepRecord, Wide
+from muster.rules.stages import METADATA, SPEC, STATUS, Local, ObjectTerm, StepRecord, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 from muster.rules.works import messages
 from muster.rules.works.messages import GROUPS
@@ -65,10 +64,10 @@ _GONE: Final = Because("works", OF_ITSELF, "no placement of its set chooses the 
 
 
 @dataclass(frozen=True, slots=True)
-class WorkOrders(StageTerm):
-    """What is to become of works, by cluster. Clusters without a change are not in it."""
+class WorkOrders(ObjectTerm):
+    """What is to become of a cluster's works."""
 
-    by_cluster: Mapping[str, tuple[WorkOrder, ...]] = field(default_factory=dict)
+    orders: tuple[WorkOrder, ...]
 
 
 def decide_sets(
@@ -102,7 +101,8 @@ def decide_sets(
         gone = (found for owner, found in works.items() if owner not in known)
         orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
     by_cluster = grouped((order.id.namespace, order) for order in orders)
-    yield WorkOrders({cluster: tuple(sorted(found, key=lambda o: o.id)) for cluster, found in by_cluster.items()})
+    for cluster, some in by_cluster.items():
+        yield WorkOrders(MANAGED_CLUSTER.id(cluster), tuple(sorted(some, key=lambda order: order.id)))
 
 
 def _absent(
@@ -194,12 +194,11 @@ def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
     return (work for works in by_cluster.values() for work in works)
 
 
-def carry_out(view: View, now: datetime, work_orders: WorkOrders) -> Iterator[Decision | Finding]:
+def carry_out(view: View, now: datetime, ordered: Mapping[ObjectId, WorkOrders]) -> Iterator[Decision | Finding]:
     """Carry out the orders about works of the clusters that this run looks at."""
-    orders = work_orders.by_cluster
-    here = {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if orders else set()
-    for cluster in sorted(here & orders.keys()):
-        for order in orders[cluster]:
+    here = {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if ordered else set()
+    for id_ in sorted(map(MANAGED_CLUSTER.id, here)):
+        for order in ordered[id_].orders if id_ in ordered else ():
             yield from _order(view, order, now)
 
 

@@ -1,0 +1,63 @@
+"""What the stages of clusters are given of the rest of the fleet, as texts that runs compare.
+
+As long as a cluster's own objects and this text are the same, its local stages decide the same. A `FleetTerm` says what
+of it concerns which cluster, so that a budget that is exceeded in one region does not concern the others. A term that a
+cluster's stages did not read has an empty text: it concerns the cluster in no case.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import field
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from itertools import zip_longest
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import is_cluster
+from muster.dataclass import dataclass
+from muster.fleet.objects import Object
+from muster.rules.policies.in_force import InForce
+from muster.rules.stages import Concerns, FleetTerm, Terms
+
+
+@dataclass(frozen=True)
+class GivenTerms:
+    """What a run's stages are given. `priced`: cost limits depend on the size of the fleet; in a shard they are the
+    lowest that there are, and what needs more is decided elsewhere."""
+
+    terms: Terms
+    priced: bool = field(default=True, kw_only=True)
+
+    @cached_property
+    def text(self) -> str:
+        """What every cluster is given."""
+        return _digest(self.terms.of(InForce).shares) if self.priced else ""
+
+    def about(self, objects: Iterable[Object], asked: Collection[ObjectId]) -> str:
+        """What the clusters among some objects are given. `asked`: those for which a disruptive effect was asked."""
+        parts = [self.text]
+        for cluster in objects:
+            for concerns in self._fleet_terms if is_cluster(cluster.id) else ():
+                value = concerns(cluster, cluster.id in asked)
+                parts.append("" if value is None else _digest(value))
+        return ",".join(parts)
+
+    @cached_property
+    def _fleet_terms(self) -> list[Concerns]:
+        terms = (term for term in self.terms.passed.values() if isinstance(term, FleetTerm))
+        return [term.concerns() for term in sorted(terms, key=lambda term: type(term).__name__)]
+
+
+def differs(before: str, now: str) -> bool:
+    """Is what clusters are given another than before, as far as it was read?"""
+    return before != now and any(
+        one and one != other for one, other in zip_longest(before.split(","), now.split(","), fillvalue="")
+    )
+
+
+@lru_cache(1 << 12)
+def _digest_of_text(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _digest(value: object) -> str:
+    return _digest_of_text(repr(value))
