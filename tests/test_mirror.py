@@ -99,7 +99,7 @@ THROUGH = {
         "features/reconcile/test_vanished.py": "vanished/find vanished/search",
         "fleet/test_agents.py": "agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
-        "fleet/test_unread.py": "declaration vanished/earlier vanished/undeclared",
+        "fleet/test_unread.py": "declaration unread_reports vanished/earlier vanished/undeclared",
         "fleet/test_hostile.py": "files messages reading",
         "fleet/test_merge.py": "objects",
         "fleet/test_neighbourhoods.py": "view",

@@ -1,4 +1,4 @@
-"""A broken agent is a silent agent: what it sends and cannot be read counts as not sent, wherever it stands."""
+"""A broken agent is a silent agent: what it said last counts until its lease expires, wherever its report is."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

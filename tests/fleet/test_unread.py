@@ -36,9 +36,9 @@ def test_every_kind_is_in_it() -> None:
     }
 
 
-@pytest.mark.parametrize("path", subjects.SUBJECTS)
+@pytest.mark.parametrize("path", [*subjects.SUBJECTS, *subjects.REPORTS])
 def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -> None:
-    first = list(subjects.SUBJECTS).index(path)
+    first = [*subjects.SUBJECTS, *subjects.REPORTS].index(path)
     for number, way in enumerate(WAYS):
         if (first + number) % _SHARE == 0:
             assert list(problems(control, line, path, way)) == [], (path, way)
@@ -52,6 +52,9 @@ def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -
         ("subjects/managedclusterset.yaml", "a tab in its path"),
         ("subjects/addonplacementscore.yaml", "a wrong type"),
         ("subjects/disruptionbudget.yaml", "an unknown field"),
+        ("subjects/managedcluster-observed.yaml", "an empty file"),
+        (f"{subjects.REF}:sent/managedcluster.yaml", "conflict markers"),
+        (f"{subjects.REF}:sent/addonplacementscore.yaml", "UTF-16"),
     ],
 )
 def test_incremental_runs_decide_the_same(line: Line, control: Course, tmp_path: Path, path: str, way: str) -> None:

@@ -29,7 +29,7 @@ def control(line: Line) -> Course:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("path", subjects.SUBJECTS)
+@pytest.mark.parametrize("path", [*subjects.SUBJECTS, *subjects.REPORTS])
 def test_a_broken_file_changes_nothing(line: Line, control: Course, tmp_path: Path, path: str, way: str) -> None:
     state = open_state(tmp_path / "state.sqlite")
     assert state is not None

@@ -238,7 +238,18 @@ WAYS: Mapping[str, Way] = {
 
 
 def edit_of(way: str, path: str, text: str) -> Edit | None:
-    """What is committed to break a file; None if the way cannot apply to its kind."""
+    """What is committed to break a file; None if the way cannot apply to its kind.
+
+    A path on a ref is written `ref:path`. No file there ignores another.
+    """
     kind = kind_of_body(yaml.safe_load(text))
     assert kind is not None
-    return WAYS[way](path, text, kind)
+    ref, colon, inside = path.rpartition(":")
+    edit = WAYS[way](inside, text, kind)
+    if not colon or edit is None:
+        return edit
+    of_people = (b".musterignore", b"admission/deny.yaml")
+    return {
+        path if path in of_people else f"{ref}:".encode() + path: entry
+        for path, entry in edit.items() if path != b".musterignore"
+    }  # fmt: skip

@@ -21,13 +21,19 @@ REPAIRED = NOON + timedelta(minutes=7, seconds=30)
 #: The cluster that falls silent at the edit, and those that are heard of again while something is broken: a budget
 #: holds the taint of one, the other has its taint.
 FALLS_SILENT, RECOVERS, RETURNS = "m6", "m7", "m9"
+#: The cluster whose agent reports through a ref; files on it are written `agents/m5:path`.
+SPEAKER = "m5"
+REF = f"agents/{SPEAKER}"
 _OCM = "cluster.open-cluster-management.io"
 _OWN = "apiVersion: muster.dev/v1alpha1\nkind: {}\nmetadata: {{name: {}}}\n"
 
 
 def renewals(instant: datetime, *names: str) -> dict[str, str]:
     """Leases that clusters renew at an instant."""
-    return {f"clusters/{name}/lease.yaml": lease(name, instant) for name in names}
+    return {
+        f"{REF}:lease.yaml" if name == SPEAKER else f"clusters/{name}/lease.yaml": lease(name, instant)
+        for name in names
+    }
 
 
 def _clusters() -> dict[str, str]:
@@ -36,7 +42,9 @@ def _clusters() -> dict[str, str]:
         name = f"m{number}"
         text = cluster(name, region="eu" if number % 2 else "us")
         text = text.replace("labels: {", "labels: {env: prod, " + ("zone: a, " if number == 2 else ""))
-        files |= {f"clusters/{name}/cluster.yaml": text, f"clusters/{name}/observed.yaml": observed(name)}
+        files[f"clusters/{name}/cluster.yaml"] = text
+        if name not in (SPEAKER, "m1"):
+            files[f"clusters/{name}/observed.yaml"] = observed(name)
     return files
 
 
@@ -67,7 +75,9 @@ status:
 #: One object each, by path: those that are broken.
 SUBJECTS: Mapping[str, str] = {
     "subjects/managedcluster.yaml": cluster("subject").replace("labels: {", "labels: {env: prod, "),
+    "subjects/managedcluster-observed.yaml": observed("m1"),
     "subjects/cluster.yaml": _KARMADA.format(name="k1"),
+    "subjects/cluster-observed.yaml": _KARMADA_OBSERVED.format(name="k1", dns="False", drained="True"),
     "subjects/lease.yaml": lease("subject", NOON + timedelta(minutes=4)),
     "subjects/certificatesigningrequest.yaml": _CSR + _APPROVED,
     "subjects/placement.yaml": f"""\
@@ -398,6 +408,25 @@ spec: {displayName: theirs, clusterManager: {name: theirs}}
 """,
 }  # fmt: skip
 
+_SAID = (
+    'conditions: [{type: %s, status: "True", reason: Said, message: said, lastTransitionTime: "2026-01-01T11:00:00Z"}]'
+)
+_WORK = SUBJECTS["subjects/manifestwork.yaml"].replace("namespace: m1", f"namespace: {SPEAKER}")
+_ADD_ON = SUBJECTS["subjects/managedclusteraddon.yaml"].replace("namespace: m1", f"namespace: {SPEAKER}")
+_OWN_CSR = _CSR.replace("joining-ap-1", SPEAKER)
+
+#: What the agent reports, by path: files that are broken on its ref.
+REPORTS: Mapping[str, str] = {
+    f"{REF}:sent/managedcluster.yaml": observed(SPEAKER),
+    f"{REF}:sent/certificatesigningrequest.yaml": _OWN_CSR,
+    f"{REF}:sent/addonplacementscore.yaml": SUBJECTS["subjects/addonplacementscore.yaml"]
+    .replace("namespace: m4", f"namespace: {SPEAKER}")
+    .replace("100", "90"),
+    f"{REF}:sent/managedclusteraddon.yaml": _ADD_ON.replace("spec: {installNamespace: agents}\n", ""),
+    f"{REF}:sent/manifestwork.yaml": _WORK.partition("spec:")[0] + f"status:\n  {_SAID % 'Applied'}\n",
+    f"{REF}:sent/adapterreport.yaml": SUBJECTS["subjects/adapterreport.yaml"].replace("m1", SPEAKER),
+}
+
 _DEPLOYMENT = """\
 apiVersion: hive.openshift.io/v1
 kind: ClusterDeployment
@@ -442,9 +471,11 @@ spec:
 #: What surrounds the subjects at the beginning.
 SURROUNDINGS: Mapping[str, str] = {
     **_clusters(),
+    "clusters/m5/addon.yaml": _ADD_ON.partition("status:")[0],
+    "clusters/m5/work.yaml": _WORK,
+    "clusters/m5/approved.yaml": _OWN_CSR.partition("  labels:")[0].partition("\napi")[2].join(("api", _APPROVED)),
     **renewals(NOON, *(f"m{number}" for number in range(1, 9))),
     **renewals(NOON - timedelta(seconds=270), RETURNS),
-    "clusters/k1/observed.yaml": _KARMADA_OBSERVED.format(name="k1", dns="False", drained="True"),
     "clusters/k2/cluster.yaml": _KARMADA.format(name="k2"),
     "clusters/k2/observed.yaml": _KARMADA_OBSERVED.format(name="k2", dns="True", drained="False"),
     "clusters/subject/observed.yaml": observed("subject"),

@@ -8,6 +8,7 @@ from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE
 from muster.data.locations import FLEET_FILE
 from muster.data.names import few
 from muster.data.printable import without_secrets
@@ -20,12 +21,12 @@ def _of_report(found: Finding, ref: str) -> Finding:
     the fleet's checks."""
     if found.severity is not Severity.ERROR:
         return found
-    return replace(
-        found, message=f"{found.message}; {_COUNTS_NOT}", severity=Severity.WARNING if ref else found.severity
-    )
+    follows = _STAYS if found.object is not None and ADD_ON_PLACEMENT_SCORE.has(found.object) else _COUNTS_NOT
+    return replace(found, message=f"{found.message}; {follows}", severity=Severity.WARNING if ref else found.severity)
 
 
 _COUNTS_NOT = "it counts as not sent"
+_STAYS = "placements that read it stay as they are"
 
 
 def invalid_report(found: Finding, part: Part) -> Finding:
@@ -36,6 +37,12 @@ def invalid_report(found: Finding, part: Part) -> Finding:
 def invalid_agent_file(found: Finding) -> Finding:
     """A file on an agent's ref is invalid."""
     return _of_report(found, "agents")
+
+
+def empty_file(label: str) -> Finding:
+    """A file on an agent's ref is empty: whoever removes a report removes its file."""
+    hint = "let the agent write it again, or remove the file"
+    return finding(Code.FILE_LOST_ITS_OBJECT, "the file holds no report", Place(label), hint=hint)
 
 
 def lost_agent_ref(ref: str, why: str) -> Finding:

@@ -8,12 +8,12 @@ missing is either *gone*, which is silence, or *unheard*, and then nothing that 
 A ref is gone if it was looked for and other agents' refs were found: a place with some of the refs is where agents
 push. If all are missing at once, every agent may have stopped or this may be the wrong place.
 
-If a ref is gone, or holds nothing from its agent any more, somebody deleted or replaced it. Such a cluster is *lost*:
-its derived state holds until its lease has expired (`muster.rules.heartbeats.agent_refs`), and its certificates while
-people accept it.
+If a ref is gone, or holds nothing from its agent any more, somebody deleted or replaced it. Such a cluster is *lost*,
+and so is one whose agent's report cannot be read (`muster.fleet.unread_reports`): its derived state holds until its
+lease has expired (`muster.rules.heartbeats.agent_refs`), and its certificates while people accept it.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from muster.data.agentref import cluster_of, is_collected
@@ -40,6 +40,7 @@ from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, requests_denie
 from muster.fleet.clusters import JOINED
 from muster.fleet.fleet import AnyFleet, Fleet, RefsRead
 from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
+from muster.fleet.objects import Object
 
 #: The condition: the latest report of the cluster's agent is verified.
 VERIFIED = "AgentIdentityVerified"
@@ -69,7 +70,8 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     known = sorted({*fleet.objects, *accepted_by_ref(fleet)})
     clusters = {id_.name for id_ in known if kind_of(id_) in CLUSTERS}
     mute = (recorded & present & clusters) - words - elsewhere - _unverified(agents)
-    lost = _lost(fleet, agents, known, gone - agents.retired | mute, elsewhere)
+    unread = (fleet.refs.unread & recorded & clusters) - elsewhere - _unverified(agents)
+    lost = _lost(fleet, agents, known, gone - agents.retired | mute | unread, elsewhere)
     found = [
         messages.agent_gone(id_, declared=id_ in fleet.objects, there=id_.name in mute)
         for id_ in known
@@ -82,7 +84,10 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     unheard |= withheld
     return replace(
         fleet,
-        refs=RefsRead(frozenset(present & (words | recorded) - mute), unheard, withheld, lost, agents.identities),
+        objects=_without_leases(fleet, {id_.name for id_ in lost} & unread),
+        refs=RefsRead(
+            frozenset(present & (words | recorded) - mute), unheard, withheld, lost, unread, agents.identities
+        ),
         # A ref that is missing here and not known to be gone may still exist.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
@@ -90,6 +95,15 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         broken=fleet.broken.union(_depending_on(fleet, unheard), _keeping_certificates(fleet, lost)),
         findings=(*fleet.findings, *found),
     )
+
+
+def _without_leases(fleet: Fleet, clusters: Set[str]) -> Mapping[ObjectId, Object]:
+    """The objects without the Leases of agents whose reports cannot be read: no renewal counts."""
+    if not clusters:
+        return fleet.objects
+    return {
+        id_: obj for id_, obj in fleet.objects.items() if not (obj.kind is LEASE and leased_cluster(obj) in clusters)
+    }
 
 
 def _unverified_findings(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:

@@ -39,6 +39,7 @@ from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet import agent_messages as messages
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
+from muster.fleet.report_parts import says_nothing
 
 _IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
 #: Spec fields that an agent may propose at registration.
@@ -198,12 +199,13 @@ _UNVERIFIED = SignerIdentity()
 class FilteredParts:
     """The parts that count, agents' parts reduced to what they may write, and findings about what was refused.
 
-    `asked`: the labels that agents request, by cluster. They have no effect.
+    `asked`: the labels that agents request, by cluster. They have no effect. `bare`: agents' parts without content.
     """
 
     parts: list[Part] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
+    bare: list[Part] = field(default_factory=list)
 
 
 def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | None = None) -> FilteredParts:
@@ -237,6 +239,8 @@ def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIde
             if reason := _wrong_user(part, user):
                 found.findings.append(messages.refused_agent_part(part, reason))
                 continue
+        if says_nothing(part):
+            found.bare.append(part)
         left = filter_part(part, cluster, declared.get(part.id, ()))
         found.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
         found.asked.setdefault(part.id, {}).update(left.labels)

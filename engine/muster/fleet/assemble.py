@@ -25,12 +25,12 @@ from muster.fleet.approvals import is_human_decision, with_bound_decisions
 from muster.fleet.declaration import is_declared
 from muster.fleet.faults import attempt
 from muster.fleet.files import builtin_objects, builtin_tests, read
-from muster.fleet.fleet import Fleet, ReadFiles
+from muster.fleet.fleet import Fleet, ReadFiles, RefsRead
 from muster.fleet.foreign import by_kind
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
-from muster.fleet.reading import FilesRead
+from muster.fleet.reading import FilesRead, HeldByReports
 from muster.fleet.report_parts import merge_parts
 from muster.fleet.settings import settings_of
 from muster.fleet.vanished.find import find_vanished
@@ -57,8 +57,14 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
+    held = HeldByReports()
+    if inputs.bare or any(reports.ids or reports.paths for reports in reading.unread_reports.values()):
+        from muster.fleet.unread_reports import held_by_reports  # of broken reports alone
+
+        held = held_by_reports(reading.unread_reports, inputs, previous)
     joining = _Joining(
-        declared, alone, frozenset(previous) if missed.unidentified else frozenset(), reading.broken | missed.broken,
+        declared, alone, frozenset(previous) if missed.unidentified else frozenset(),
+        reading.broken | missed.broken | held.broken,
         departed=dict.fromkeys(removed.difference(id_.name for id_ in declared - alone)),
     )  # fmt: skip
     for id_, parts in grouped.items():
@@ -78,7 +84,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
 
         objects, previous, unvouched = with_vouched_certificates(objects, previous, settings)
     reported = (one for one in reading.findings if not settings.is_foreign(reading.groups.get(one)))
-    findings = (*reported, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound, *unvouched)
+    of_parts = (*inputs.findings, *missed.findings, *held.findings, *joining.findings)
+    findings = (*reported, *of_parts, *unsettled, *unbound, *unvouched)
     return Fleet(
         objects=objects,
         previous=previous,
@@ -94,6 +101,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
             reading.parts, missed.slips, missed.since, by_kind(reading.foreign), snapshot.authors, builtin,
             reading.derived_files, missed.allowed, missed.unused,
         ),
+        refs=RefsRead(unread=held.clusters),
     )  # fmt: skip
 
 

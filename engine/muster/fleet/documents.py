@@ -53,13 +53,11 @@ def add_body(
 ) -> bool:
     """Turn one document into a part, or into a finding. False if it is no object of a known kind."""
     place = messages.Origin(source, document, item)
-    # An agent's misspelt document is not searched for: what cannot be read counts as not sent.
-    person = layer is Layer.INPUT and not source.ref
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         if item is not None:
             reading.findings.append(messages.item_without_kind(source, document, item))
             reading.add_unclear(source)
-        elif person and (guess := guess_document(body)) is not None:
+        elif layer is Layer.INPUT and (guess := guess_document(body)) is not None:
             reading.guesses.append((place, guess))
         return False
     api_version, name = body["apiVersion"], body["kind"]
@@ -70,11 +68,11 @@ def add_body(
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, name))
     if kind is None:
-        if not (person and _is_misspelt(reading, place, group, name, body)):
+        if not (layer is Layer.INPUT and _is_misspelt(reading, place, group, name, body)):
             # Outside of our groups and kinds, it is another program's object.
             found = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
             reading.findings.append(found)
-            if person:
+            if layer is Layer.INPUT:
                 reading.groups[found] = group
                 reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
         return False

@@ -18,13 +18,10 @@ from muster.fleet.derived import content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.objects import Object
-from muster.fleet.reading import FilesRead, Suspect
+from muster.fleet.reading import FilesRead, Suspect, UnreadReports
 
 #: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
-
-_NOT_TOP_LEVEL = (b" ", b"\t", b"#", b"\r")
-_STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 
 
 def read(snapshot: Snapshot) -> FilesRead:
@@ -46,7 +43,10 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.lost.setdefault(source.ref, f"{source.path}: {error}")
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.file_fault(source, error))
-            reading.add_unclear(source)
+            if source.ref:
+                reading.unread_reports.setdefault(source.ref, UnreadReports()).paths.add(source.path)
+            else:
+                reading.add_unclear(source)
     for skipped in snapshot.skipped:
         if skipped.reason == LOST:
             reading.lost.setdefault(skipped.ref, skipped.detail)
@@ -57,6 +57,8 @@ def read(snapshot: Snapshot) -> FilesRead:
             continue
         found = messages.skipped(skipped)
         reading.findings.append(agent_messages.invalid_agent_file(found) if skipped.ref else found)
+        if skipped.ref and skipped.path:
+            reading.unread_reports.setdefault(skipped.ref, UnreadReports()).paths.add(skipped.path)
         # An unread file could hold any object: nothing may count as removed because of it.
         if skipped.reason in messages.UNREAD and not skipped.ref:
             reading.unclear[skipped.path] = ""
@@ -67,10 +69,12 @@ def read(snapshot: Snapshot) -> FilesRead:
 
 
 def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
-    """Read a file of an agent. What cannot be read counts as not sent, and has no effect on other objects."""
+    """Read a file of an agent. What cannot be read has no effect on other clusters."""
     own = FilesRead()
     read_file(own, source, Layer.INPUT)
-    reading.parts.extend(own.parts)
+    if any(suspect.blank for suspect in own.suspects):
+        own.findings.append(agent_messages.empty_file(source.label))
+    reading.add_agents_file(source.ref, source.path, own)
     reading.findings.extend(map(agent_messages.invalid_agent_file, own.findings))
 
 
@@ -119,14 +123,14 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
         return
     if loaded.problems or loaded.lost:
-        add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
+        add_problems(reading, source, loaded, ours=ours)
     unknown_documents, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in unwrapped(document):
             blank = False
             if not add_body(reading, source, layer, document, item, body):
                 unknown_documents.add(signature(body))
-    if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or unknown_documents):
+    if layer is Layer.INPUT and (blank or loaded.problems or unknown_documents):
         reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(unknown_documents)))
 
 
@@ -142,23 +146,16 @@ def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
         reading.findings.append(messages.misnamed(source, ids))
 
 
-def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
-    """Record the parts of a file that could not be read, and the objects affected: none if it only reports."""
+def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours: bool) -> None:
+    """Record the parts of a file that could not be read, and the objects affected."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)
         reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
         if ours and id_ is None:
             reading.add_unclear(source)
     for identity in loaded.lost:
-        if (id_ := identified(identity)) and not report:
+        if id_ := identified(identity):
             reading.add_broken(id_)
-
-
-def _only_reports(data: bytes) -> bool:
-    """Is this unreadable file clearly only one object's status, as an agent writes it?"""
-    before = (line.partition(b":")[0] for line in data.split(b"\n") if line and not line.startswith(_NOT_TOP_LEVEL))
-    keys = {key.rstrip(b" \t") for key in before if b"\r" not in key}
-    return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data
 
 
 PREFIX = "builtin:"

@@ -84,13 +84,15 @@ class RefsRead:
 
     `speaking`: the clusters with refs of their own; `unheard`: those that had one at the last run, but it cannot be
     read here; `withheld`: those of them whose remote did not answer. `identities`: the verified signer of each ref,
-    None if agents need not sign. `lost`: the clusters whose agents' reports no longer arrive.
+    None if agents need not sign. `lost`: the clusters whose agents' reports no longer arrive, or cannot be read;
+    `unread`: those whose reports cannot be read.
     """
 
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
     lost: frozenset[ObjectId] = frozenset()
+    unread: frozenset[str] = frozenset()
     identities: Mapping[str, SignerIdentity] | None = None
 
 

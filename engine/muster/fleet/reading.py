@@ -13,9 +13,28 @@ from muster.fleet.misspelt import Guess
 from muster.fleet.report_parts import is_forgotten
 
 
+@dataclass(slots=True)
+class UnreadReports:
+    """What cannot be read on one agent's ref: the objects that broken documents name, and the files that do not tell
+    what they hold."""
+
+    ids: set[ObjectId] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByReports:
+    """The `broken` objects, the `clusters` whose agents' reports count as not sent, and `findings` about parts without
+    content."""
+
+    broken: frozenset[ObjectId] = frozenset()
+    clusters: frozenset[str] = frozenset()
+    findings: tuple[Finding, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A person's file with something that is no object of the fleet.
+    """A file with something that is no object of the fleet.
 
     `blank`: it is empty; `unreadable`: a document cannot be read; `unknown_documents`: signatures of its documents of
     unknown kinds.
@@ -35,13 +54,15 @@ class FilesRead:
     with their blob ids (empty if skipped). `stand_ins`: parts with a misspelt kind, used while nothing else declares
     the object; `guesses`: documents that lack a line, and what they may have been. `suspects`: files that hold more
     than objects of the fleet; `files`: all of people's files with their blob ids. `foreign`: people's objects of
-    unknown kinds; `groups`: the API group of such an object, by the finding about it. `lost`: agents' refs
-    with a missing git object, and which one.
+    unknown kinds; `groups`: the API group of such an object, by the finding about it. `unsent`: broken reports that
+    count as not sent. `lost`: agents' refs with a missing git object, and which one; `unread_reports`: what cannot be
+    read on agents' refs.
     """
 
     parts: list[Part] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     broken: set[ObjectId] = field(default_factory=set)
+    unsent: set[ObjectId] = field(default_factory=set)
     unclear: dict[str, str] = field(default_factory=dict)
     stand_ins: list[Part] = field(default_factory=list)
     guesses: list[tuple[messages.Origin, Guess]] = field(default_factory=list)
@@ -51,6 +72,7 @@ class FilesRead:
     foreign: list[Foreign] = field(default_factory=list)
     groups: dict[Finding, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
+    unread_reports: dict[str, UnreadReports] = field(default_factory=dict)
 
     @property
     def has_damage(self) -> bool:
@@ -58,14 +80,25 @@ class FilesRead:
         return bool(self.broken or self.unclear or self.stand_ins or self.guesses)
 
     def add_unclear(self, source: SourceFile) -> None:
-        """Record that a file has an unidentifiable document. An agent's counts as not sent."""
-        if not source.ref:
-            self.unclear[source.path] = source.oid
+        """Record that a file has an unidentifiable document."""
+        self.unclear[source.path] = source.oid
 
     def add_broken(self, id_: ObjectId) -> None:
         """An unreadable object keeps its last state; a report counts as not sent."""
-        if not is_forgotten(id_):
-            self.broken.add(id_)
+        (self.unsent if is_forgotten(id_) else self.broken).add(id_)
+
+    def add_agents_file(self, ref: str, path: str, own: "FilesRead") -> None:
+        """Add what was read of one file of an agent. A broken file there hides nothing of anybody else."""
+        self.parts.extend(own.parts)
+        unread = self.unread_reports.setdefault(ref, UnreadReports())
+        unread.ids |= own.broken | {part.id for part in own.stand_ins}
+        named = own.broken or own.unsent
+        if (
+            own.unclear
+            or own.guesses
+            or any(suspect.blank or (suspect.unreadable and not named) for suspect in own.suspects)
+        ):
+            unread.paths.add(path)
 
 
 @dataclass(frozen=True, slots=True)

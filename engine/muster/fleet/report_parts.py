@@ -1,8 +1,8 @@
-"""Reports: the parts that agents and adapters write. An invalid report counts as not sent.
+"""Reports: the parts that agents and adapters write.
 
 A broken agent is a silent one. If its Lease, status or report is invalid, or repeats a field of another part, it is
-left out with a finding, so it cannot freeze the cluster in its last state. Only what people own keeps its last derived
-state while it is broken.
+left out with a finding, and what it said last counts until the lease expires (`muster.fleet.unread_reports`): so it
+cannot freeze the cluster in its last state. What people own keeps its last derived state while it is broken.
 
 Content decides what is a report: everything on an agent's ref; in other files Leases, AdapterReports and
 AddOnPlacementScores, and parts of clusters, ManifestWorks and add-ons with a `status` and no `spec`.
@@ -107,6 +107,11 @@ def report_sections(part: Part) -> tuple[str, ...]:
     reports_status = kind_of(part.id) in (*CLUSTERS, MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON)
     status = reports_status and "status" in part.body and "spec" not in part.body
     return ("status",) if status else ()
+
+
+def says_nothing(part: Part) -> bool:
+    """Has a report lost its content, other than one that counts as not sent then?"""
+    return not is_forgotten(part.id) and not any(isinstance(part.body.get(name), dict) for name in ("spec", "status"))
 
 
 def has_reports(obj: Object) -> bool:

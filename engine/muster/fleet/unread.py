@@ -5,7 +5,12 @@
 last derived state, as if it had the error itself. So stages read what they need and have no treatment of their own.
 """
 
+from typing import Final
+
 from muster.data.ids import ObjectId
+
+#: The name in the id of "any object of its kind and namespace that is not there": no object can have it.
+ANY_NAME: Final = "*"
 
 
 class UnreadError(Exception):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
-from muster.data.source import Part
+from muster.data.source import Layer, Part
 from muster.fleet.declaration import declares
 from muster.fleet.report_parts import report_sections
 from muster.fleet.vanished.search import Search, earlier_content
@@ -23,7 +23,8 @@ def earlier_declarations(search: Search) -> Iterator[Part]:
     }
     if not unread or search.past is None or not search.past.commit:
         return
-    labelled = {part.id for part in search.reading.parts if part.id in unread and not report_sections(part)}
+    written = (part for part in search.reading.parts if part.layer is Layer.INPUT and part.id in unread)
+    labelled = {part.id for part in written if not report_sections(part)}
     for path, versions in sorted(search.past.below("").items()):
         then = earlier_content(versions, search.reading.files.get(path, ""))
         for part in then.parts if then is not None else ():

@@ -32,7 +32,7 @@ from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.clusters import BUILT_IN
 from muster.fleet.files import read_file
 from muster.fleet.reading import FilesRead, Suspect
-from muster.fleet.report_parts import is_forgotten
+from muster.fleet.report_parts import is_forgotten, report_sections
 
 #: Kinds with derived parts that muster creates without a declaration.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, CLUSTER_PROFILE.name, LEASE.name, FLEET.name))
@@ -104,7 +104,7 @@ class Search:
     def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.
 
-        A vanished part that only reports is not included: its agent counts as silent.
+        A vanished Lease or AdapterReport is kept by nobody: it counts as not sent.
         """
         for part in then.parts:
             if not self._is_lost(part):
@@ -120,8 +120,11 @@ class Search:
             return False
         if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
             return False  # a run in between removed it
-        declares = "spec" in part.body and not is_forgotten(id_)
-        return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
+        if id_ not in self.declared:
+            return True
+        bodies, counts = self.current[id_], not is_forgotten(id_)
+        reported = counts and "status" in report_sections(part) and not any("status" in body for body in bodies)
+        return reported or (counts and "spec" in part.body and not _is_covered(part.body, bodies))
 
     @cached_property
     def files_with_errors(self) -> frozenset[str]:
@@ -218,7 +221,8 @@ def accounted_for(search: Search, past: Past | None) -> bool:
             then = _held(earlier)
             if then.unclear:
                 return False
-            search.broken.update(id_ for id_ in search.lost(then, of_others=True) if not is_forgotten(id_))
+            lost = search.lost(then, of_others=path not in search.unclear)
+            search.broken.update(id_ for id_ in lost if not is_forgotten(id_))
     return True
 
 

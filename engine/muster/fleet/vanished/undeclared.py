@@ -12,7 +12,7 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADD_ON_PLACEMENT_SCORE
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, PLACEMENT_DECISION, kind_of
 from muster.data.names import slip_of
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
@@ -23,6 +23,8 @@ from muster.fleet.report_parts import report_sections
 from muster.fleet.vanished.search import Search, earlier_content, names_object
 
 _SECTIONS = ("spec", "status")
+#: Kinds whose objects are for their status.
+_WITHOUT_SPEC = (ADD_ON_PLACEMENT_SCORE, PLACEMENT_DECISION)
 
 
 def by_declaration(search: Search) -> None:
@@ -62,7 +64,7 @@ def _may_have_lost(part: Part) -> bool:
 
 def _section(id_: ObjectId) -> str:
     """The section that says what an object of the kind is for."""
-    return "status" if ADD_ON_PLACEMENT_SCORE.has(id_) else "spec"
+    return "status" if kind_of(id_) in _WITHOUT_SPEC else "spec"
 
 
 def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]:
@@ -83,11 +85,11 @@ def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]
 def _keep(search: Search, part: Part) -> None:
     if part.id not in search.reading.broken and part.id not in search.broken:
         search.broken.add(part.id)
-        search.findings.append(_lost_declaration(part))
+        search.findings.append(lost_declaration(part))
 
 
-def _lost_declaration(part: Part) -> Finding:
-    """The finding about a document that no longer declares its object, at the key that was probably meant."""
+def lost_declaration(part: Part) -> Finding:
+    """Return the finding about a document that no longer declares its object, at the key that was probably meant."""
     key, hint = _meant(part.body, _section(part.id))
     message = f"{part.id} has no {_section(part.id)} here, and no other file gives it one: it stays as it was"
     return finding(Code.DECLARATION_LOST, message, place_of((part,), key), hint=hint, object_=part.id)

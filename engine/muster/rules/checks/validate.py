@@ -4,7 +4,7 @@ Checks of policies, Remedies and Placements are imported only if there are any: 
 and these imports would take most of its time.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -13,7 +13,6 @@ from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
-    ADD_ON_PLACEMENT_SCORE,
     CLUSTER_TAINT_POLICY,
     FLEET,
     KARMADA_CLUSTER,
@@ -21,12 +20,12 @@ from muster.data.kinds import (
     PLACEMENT,
     REMEDY,
     is_cluster,
-    of_kinds,
 )
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.reading import HeldByReports
 from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.rules.admission.judge import admit
@@ -91,7 +90,8 @@ def validate(
     findings = list(fleet.findings)
     fleet, found, sound = _with_sound_reports(fleet)
     findings.extend(found)
-    broken = {*fleet.broken, *of_kinds(errors_of(found), ADD_ON_PLACEMENT_SCORE)}
+    held = _held(found)
+    broken = {*fleet.broken, *held.broken}
     left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
     violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
     findings.extend(violations)
@@ -107,8 +107,10 @@ def validate(
     findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.evaluated]
     findings.extend((*admissions.findings, *admission.invalid_reports, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
-    broken.update(of_kinds(errors_of(admission.invalid_reports), ADD_ON_PLACEMENT_SCORE))
-    checked = replace(checked, objects=admission.objects)
+    refused = _held(admission.invalid_reports)
+    broken.update(refused.broken)
+    unread = fleet.refs.unread | held.clusters | refused.clusters
+    checked = replace(checked, objects=admission.objects, refs=replace(fleet.refs, unread=unread))
     if broken:
         from muster.rules.admission.unjudged import unjudged  # only broken policies leave objects unjudged
 
@@ -123,6 +125,14 @@ def validate(
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
     return FleetWithPolicies.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
+
+
+def _held(invalid: Collection[Finding]) -> HeldByReports:
+    if not invalid:
+        return HeldByReports()
+    from muster.fleet.unread_reports import held_by_findings  # of broken reports alone
+
+    return held_by_findings(invalid)
 
 
 def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectId]]:

@@ -140,7 +140,10 @@ class PlacementChoice:
 
 @dataclass(frozen=True)
 class PlacementTask:
-    """One Placement with its eligible clusters: what does not depend on time or on other Placements."""
+    """One Placement with its eligible clusters: what does not depend on time or on other Placements.
+
+    `unread`: the clusters with a score that it reads and that has an error; they neither come nor leave by their rank.
+    """
 
     id: ObjectId
     spec: PlacementSpec
@@ -148,6 +151,7 @@ class PlacementTask:
     eligible: Eligible
     previous: frozenset[str]
     limits: TolerationLimits
+    unread: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -157,10 +161,14 @@ class PlacementTask:
         spec: PlacementSpec,
         predicates: Iterable[Predicate],
         previous: frozenset[str],
+        unread: frozenset[str] = frozenset(),
     ) -> "PlacementTask":
         """Apply sets and predicates; `previous`: the last run's choice."""
         found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates)
-        return cls(id_, spec, candidates, found, previous, TolerationLimits(spec.tolerations))
+        if unread:
+            matching = (found.matching - unread) | (found.available & previous & unread)
+            found = replace(found, matching=matching, names=tuple(filter(matching.__contains__, candidates.names)))
+        return cls(id_, spec, candidates, found, previous, TolerationLimits(spec.tolerations), unread)
 
     @cached_property
     def kept(self) -> frozenset[str]:
@@ -177,6 +185,9 @@ class PlacementTask:
         """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
         found = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
         kept = self.kept
+        if self.unread:
+            kept |= self.unread.intersection(found.passing)
+            found = replace(found, passing=tuple(name for name in found.passing if name not in kept))
         if frozen:
             kept |= frozen.staying
             apart = kept | frozen.barred

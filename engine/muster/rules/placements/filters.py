@@ -8,12 +8,13 @@ from datetime import datetime
 from itertools import filterfalse
 
 from muster import cel
+from muster.data.ids import ObjectId
 from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, of_kinds
-from muster.data.tree import Tree, dig, mappings_at
+from muster.data.tree import dig, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.clusters import BUILT_IN
 from muster.fleet.objects import Object
-from muster.fleet.unread import UnreadError
+from muster.fleet.unread import ANY_NAME
 from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.policy import Predicate
@@ -39,27 +40,34 @@ class Eligible:
 
 
 def read_dependencies(view: View, placement: Object) -> None:
-    """Raise UnreadError if a binding, a set or a score that decides a Placement's choice has an error."""
+    """Raise UnreadError if a binding or a set that decides a Placement's choice has an error."""
     wanted, namespace = placement.spec.get("clusterSets"), placement.id.namespace
     for binding in view.lookup_all(MANAGED_CLUSTER_SET_BINDING, namespace):
         name = binding.spec.get("clusterSet")
         if isinstance(name, str) and name not in BUILT_IN and (not wanted or name in wanted):
             view.lookup(MANAGED_CLUSTER_SET.id(name))
-    resources, any_score = _scores_read(placement)
-    for id_ in sorted(of_kinds(view.broken, ADD_ON_PLACEMENT_SCORE)):
-        if any_score or id_.name in resources:
-            raise UnreadError(id_)
 
 
-def _scores_read(placement: Object) -> tuple[set[Tree], bool]:
-    """The AddOnPlacementScores that rank clusters, by name; and whether a predicate may read any of them."""
-    spec, resources = placement.spec, set[Tree]()
+def clusters_of_unread_scores(view: View, placement: Object) -> frozenset[str]:
+    """Return the clusters with a broken AddOnPlacementScore that the Placement reads: they stay where they are."""
+    broken = of_kinds(view.broken, ADD_ON_PLACEMENT_SCORE)
+    if not broken:
+        return frozenset()
+    spec, names = placement.spec, set[str]()
     for entry in mappings_at(spec, "prioritizerPolicy", "configurations") if "numberOfClusters" in spec else ():
-        resources.add(dig(entry, "scoreCoordinate", "addOn", "resourceName"))
+        if isinstance(name := dig(entry, "scoreCoordinate", "addOn", "resourceName"), str):
+            names.add(name)
     expressions = (
         str(dig(entry, "requiredClusterSelector", "celSelector")) for entry in mappings_at(spec, "predicates")
     )
-    return resources, any("scores(" in text for text in expressions)
+    any_score = any("scores(" in text for text in expressions)
+
+    def is_read(id_: ObjectId) -> bool:
+        if id_.name != ANY_NAME:
+            return any_score or id_.name in names
+        return any_score or any(ADD_ON_PLACEMENT_SCORE.id(name, id_.namespace) not in view.objects for name in names)
+
+    return frozenset(id_.namespace for id_ in broken if is_read(id_))
 
 
 def eligible(

@@ -115,6 +115,9 @@ def reason_of(chosen: Scheduled, name: str) -> Reason:
         return removal_of(task.candidates, name)
     if name not in task.eligible.available:
         return Reason("set", _no_set(chosen))
+    if name in task.unread and name not in choice.tolerated.refused:
+        verb = "stays" if name in choice.selected else "does not come"
+        return Reason("kept", f"a score of it has an error, so it {verb}")
     if name not in task.eligible.matching:
         return Reason("predicate", "none of the placement's predicates matches it")
     if name in choice.tolerated.refused:

@@ -30,6 +30,7 @@ from muster.fleet.view import View
 from muster.rules.effects.approval import MOVE, Approvals
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.choice import FREE, FrozenMoves, PlacementChoice, PlacementTask, ScoringContext
+from muster.rules.placements.filters import clusters_of_unread_scores
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.shards import DecisionShard, clusters_of, previous_shards
 from muster.rules.policies.in_force import InForce
@@ -97,7 +98,8 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
         compiled = placements.get(obj.id)
         if compiled is not None and compiled.spec is not None and not is_paused(obj):
             before = clusters_of(previous.get(obj.id, ()))
-            tasks.append(PlacementTask.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
+            unread = clusters_of_unread_scores(view, obj)
+            tasks.append(PlacementTask.of(candidates, obj.id, compiled.spec, compiled.predicates, before, unread))
     scheduled = {task.id for task in tasks}
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))

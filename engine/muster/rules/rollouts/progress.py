@@ -175,6 +175,8 @@ def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[st
         value = view.now(id_, *ROLLOUTS, key)
         if value is None:  # what a failed stage left as it was is in one piece
             value = dig(view.now(id_, *ROLLOUTS), key)
+        if value is None and id_ in view.broken:
+            value = dig(view.previous.get(id_), *ROLLOUTS, key)
         if (entry := ClusterRollout.read(value)) is not None:
             found[id_.name] = entry
     return found

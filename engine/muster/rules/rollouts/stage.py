@@ -15,7 +15,7 @@ files of the clusters that it moves, and one more.
   (`muster.rules.progress.absent`), or another revision is rolled out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -25,7 +25,7 @@ from muster import cel
 from muster.data.decision import Because, Decision, Held, Input
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANAGED_CLUSTER, ROLLOUT
+from muster.data.kinds import MANAGED_CLUSTER, ROLLOUT, of_kinds
 from muster.data.tree import dig, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
@@ -50,7 +50,7 @@ from muster.rules.progress.step import (
 )
 from muster.rules.progress.strategy import PROGRESSIVE, Strategy, StrategyError
 from muster.rules.rollouts.course import RolloutCourse
-from muster.rules.rollouts.holds import StartHolds
+from muster.rules.rollouts.holds import StartBlock, StartHolds
 from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
 from muster.rules.rollouts.progress import RolloutMoves, entries_of
 from muster.rules.rollouts.status import RolloutStatus, StageStep, kept_status
@@ -99,6 +99,7 @@ class _RolloutDecision:
         self.run, self.rollout, self.shared, self.now = run, rollout, run.shared, run.now
         self.because = Because(str(rollout.id), (Input(("spec",), rollout.id),))
         self.moved: dict[str, ClusterRollout | None] = {}
+        self.unread: Collection[str] = ()
         self.approvals = run.allowance.approvals
         broken = {freeze.topic for freeze in self.approvals.freezes_on(ROLLOUT_EFFECT)}
         self.course = RolloutCourse.read(mapping_at(self.shared.previous.get(rollout.id), "status"), broken)
@@ -145,10 +146,16 @@ class _RolloutDecision:
         return str(result.value)
 
     def _place(self) -> None:
-        """The Placement's clusters that can be decided, and their entries; or the record, with what changed in it."""
+        """The Placement's clusters and their entries; or the record, with what changed in it.
+
+        A cluster that cannot be read keeps its entry and its place: none takes its turn, and it is not started.
+        """
         shared, key = self.shared, self.rollout.key
         sound = {obj.id.name: obj for obj in shared.of(MANAGED_CLUSTER)}
-        entries = entries_of(shared, (obj.id for obj in sound.values()), key)
+        unread = {id_.name: shared.objects.get(id_) for id_ in of_kinds(shared.broken, MANAGED_CLUSTER)}
+        self.unread = unread.keys()
+        sound |= {name: obj for name, obj in unread.items() if obj is not None}
+        entries = entries_of(shared, map(MANAGED_CLUSTER.id, sound.keys() | unread), key)
         if shared.steps is not None:
             table = RolloutTable.unpacked(shared.steps[self.rollout.id])
             for name in sound:
@@ -269,7 +276,7 @@ class _RolloutDecision:
         )
         blocked = self.holds.blocked(one, begun=begun) if len(frozen) < len(chosen) else None
         if blocked is None:
-            kept = {name: frozen.get(name) or self.holds.budget(name) for name in chosen}
+            kept = {name: frozen.get(name) or self._unread(name) or self.holds.budget(name) for name in chosen}
             gate = one.gates[0].name if one.gates else MANAGED_CLUSTER.headline
             for name in chosen:
                 if kept[name] is None:
@@ -283,6 +290,12 @@ class _RolloutDecision:
             if block.held is not None and block.held not in self.held:
                 self.held.append(block.held)
         return StageStep(one, names, step, blocked)
+
+    def _unread(self, name: str) -> StartBlock | None:
+        return StartBlock("Waiting", f"cluster {name!r} cannot be read") if name in self.unread else None
+
+    def _is_heard(self, status: ClusterStatus) -> bool:
+        return status.silent_after is None and status.cluster not in self.unread
 
     def _is_done(self, one: RolloutStage, entries: Sequence[ClusterRollout | None]) -> bool:
         """Has every cluster succeeded and soaked? Most stages are done or far ahead, so the kernel is not asked."""
@@ -301,14 +314,14 @@ class _RolloutDecision:
     def _kernel(
         self, one: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str], *, heard: bool = False
     ) -> Step:
-        """The step of a stage. `heard`: without the deadlines that silent clusters missed."""
+        """The step of a stage. `heard`: without the deadlines that silent and unreadable clusters missed."""
         strategy = self.rollout.strategy or Strategy(PROGRESSIVE, one.limits)
         if self.course.complete:
             strategy = Strategy(strategy.type, replace(strategy.limits, max_failures=Fraction(1)))
         known = [(name, self.entries[name]) for name in names if name in self.entries]
         existing = [entry.status(name) for name, entry in known if entry.revision == self.course.revision]
         if heard:
-            existing = [status for status in existing if status.state != TIME_OUT or status.silent_after is None]
+            existing = [status for status in existing if status.state != TIME_OUT or self._is_heard(status)]
         stale = [entry.status(name) for name, entry in known if entry.revision != self.course.revision]
         length = self.table.group_length if self.rollout.strategy is not None else None
         return next_step(strategy, groups, existing, self.now, stale=stale, group_length=length)
