@@ -12,7 +12,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import FLEET, MANAGED_CLUSTER, id_of_body, kind_of
 from muster.data.tree import Tree, dig
 from muster.fleet.bookkeeping import order_at
-from muster.fleet.derived import derived_body, derived_text, forget_forms
+from muster.fleet.derived import derived_body, derived_text
 
 EXAMPLE = Path(__file__).parents[2] / "fleet-repo-example/derived"
 _BECAUSE = Because("test", OF_ITSELF)
@@ -45,7 +45,6 @@ def test_any_order_becomes_the_one_order() -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_derived_parts_are_equal_to_the_byte(whole: bool) -> None:
-    forget_forms()
     random, texts = Random(2), set[str]()
     known: Tree = {
         "silentAfter": "2026-01-01T00:00:00Z", "leaseDurationSeconds": 90,
@@ -55,7 +54,7 @@ def test_derived_parts_are_equal_to_the_byte(whole: bool) -> None:
         },
     }  # fmt: skip
     id_ = MANAGED_CLUSTER.id("a")
-    for _ in range(20):  # after a few, a form makes them
+    for _ in range(20):
         own = shuffled(known, random)
         values = {("status", "muster"): own} if whole else {("status", "muster", name): own[name] for name in own}
         body = derived_body(id_, {path: Decision(id_, path, value, _BECAUSE) for path, value in values.items()})

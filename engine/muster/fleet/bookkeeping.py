@@ -42,12 +42,9 @@ BY_NAME = KeyOrder()
 
 
 @cache
-def order_at(kind: Kind, *path: str) -> KeyOrder:
-    """The order below `status.muster` of a kind, or below a path in it."""
-    order = _order_of(derived_schema(kind)["properties"]["status"]["properties"]["muster"])
-    for name in path:
-        order = order.known.get(name) or order.other or BY_NAME
-    return order
+def order_at(kind: Kind) -> KeyOrder:
+    """The order below `status.muster` of a kind."""
+    return _order_of(derived_schema(kind)["properties"]["status"]["properties"]["muster"])
 
 
 def _order_of(schema: Tree, file: str = "", within: frozenset[str] = frozenset()) -> KeyOrder:

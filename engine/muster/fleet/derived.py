@@ -6,11 +6,10 @@ decision contains no time but that of a transition.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cache
-from typing import Final, TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
@@ -30,17 +29,6 @@ def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
     values = {path: decision.value for path, decision in decisions.items() if decision.value is not None}
     if not values:
         return None
-    form = _form_of(id_, tuple(values))
-    if form is not None:
-        try:
-            return form(id_.name, id_.namespace, list(values.values()))
-        except _OtherFormError:
-            pass
-    return _built(id_, values)
-
-
-def _built(id_: ObjectId, values: Mapping[Path, Tree]) -> Tree:
-    """Build the partial object value by value."""
     kind = kind_of(id_)
     body: Tree = {}
     for path, value in values.items():
@@ -51,92 +39,6 @@ def _built(id_: ObjectId, values: Mapping[Path, Tree]) -> Tree:
         metadata["namespace"] = id_.namespace
     body["apiVersion"], body["kind"] = kind.api_version, kind.name
     return in_order(body)
-
-
-#: Makes a part from the object's name and namespace, and the values at its paths.
-_Form: TypeAlias = Callable[[str, str, Sequence[Tree]], Tree]
-#: How often the same paths must occur: building a form takes as long as building several parts.
-_SIGHTS: Final = 3
-_MOST_FORMS: Final = 1024
-_forms: dict[tuple[object, ...], _Form | None] = {}
-_seen: Counter[tuple[object, ...]] = Counter()
-_CONDITIONS: Final = ("status", "conditions")
-_MUSTER: Final = ("status", "muster")
-
-
-class _OtherFormError(Exception):
-    """A value has a structure of its own."""
-
-
-def _form_of(id_: ObjectId, paths: tuple[Path, ...]) -> _Form | None:
-    """The form of parts with values at these paths, once they have occurred often enough.
-
-    Nearly all parts of a kind have values at the same paths, and the order of everything follows from these.
-    """
-    key = (id_.group, id_.kind, not id_.namespace, paths)
-    if key in _forms:
-        return _forms[key]
-    if len(_seen) >= _MOST_FORMS:
-        _seen.clear()
-        _forms.clear()
-    _seen[key] += 1
-    if _seen[key] < _SIGHTS:
-        return None
-    form = _forms[key] = _learnt(id_, paths)
-    return form
-
-
-def forget_forms() -> None:
-    """Forget the forms so far: the next parts are built value by value."""
-    _seen.clear()
-    _forms.clear()
-
-
-def _learnt(id_: ObjectId, paths: tuple[Path, ...]) -> _Form | None:
-    """The form of parts with values at these paths; None if their order depends on the values."""
-    list_keys, own = kind_of(id_).list_keys, set(paths)
-    stand_ins: dict[str, str] = {"0name": "name", "0namespace": "namespace"}
-    values: dict[Path, Tree] = {}
-    orders: list[Callable[[Tree], Tree]] = []
-    for number, path in enumerate(paths):
-        if path[:2] == _CONDITIONS and len(path) == 3 and list_keys.get("status.conditions") == ("type",):
-            values[path] = {None: f"0{number}"}
-            stand_ins[f"0{number}"] = f"condition({path[2][0]!r}, values[{number}])"
-            continue
-        is_plain = len(path) > 1 and all(isinstance(step, str) for step in path)
-        if not is_plain or ".".join(map(str, path)) in {"status.conditions", *list_keys}:
-            return None
-        values[path] = f"0{number}"
-        stand_ins[f"0{number}"] = f"values[{number}]"
-        if path[:2] == _MUSTER:
-            stand_ins[f"0{number}"] = f"orders[{len(orders)}](values[{number}])"
-            from muster.fleet.bookkeeping import order_at  # a check renders nothing
-
-            orders.append(order_at(kind_of(id_), *map(str, path[2:])).of)
-    if any(path[:length] in own for path in paths for length in range(1, len(path))):
-        return None
-    body = _built(id_._replace(name="0name", namespace="0namespace" if id_.namespace else ""), values)
-    code = f"lambda name, namespace, values: {_expression(body, stand_ins)}"
-    return eval(code, {"condition": _condition, "orders": orders})  # type: ignore[no-any-return]  # noqa: S307 - of reprs alone
-
-
-def _expression(tree: Tree, stand_ins: Mapping[str, str]) -> str:
-    if isinstance(tree, dict):
-        if None in tree:
-            return stand_ins[tree[None]]
-        return f"{{{', '.join(f'{key!r}: {_expression(value, stand_ins)}' for key, value in tree.items())}}}"
-    if isinstance(tree, list):
-        return f"[{', '.join(_expression(item, stand_ins) for item in tree)}]"
-    return stand_ins.get(tree) or repr(tree)
-
-
-def _condition(type_: str, value: Tree) -> Tree:
-    """A condition with its fields in order."""
-    if value.__class__ is not dict or "type" in value:
-        raise _OtherFormError
-    if tuple(value) == _CONDITION_ORDER[1 : len(value) + 1]:
-        return {"type": type_, **value}
-    return _keys_in_order({"type": type_, **value}, _CONDITION_ORDER)
 
 
 def _set_at(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
