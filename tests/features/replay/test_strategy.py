@@ -42,10 +42,11 @@ class RolledOut:
     repo: Repo
 
     @classmethod
-    def of(cls, folder: Path) -> "RolledOut":
+    def started(cls, folder: Path, *stages: Any) -> "RolledOut":
+        """The fleet with v1 on every cluster."""
         made = cls(new_repository(folder))
         files: dict[str, str | bytes | None] = {
-            "binding.yaml": BINDING, "web.yaml": placement("web", 9), "rollout.yaml": _rollout("v1", FIRST, REST),
+            "binding.yaml": BINDING, "web.yaml": placement("web", 9), "rollout.yaml": _rollout("v1", *stages),
         }  # fmt: skip
         for name in "abc":
             files |= {
@@ -54,9 +55,14 @@ class RolledOut:
                 f"{name}-lease.yaml": lease(name, NOON + timedelta(days=1)),
             }
         made.repo.commit(files)
-        for second in (0, 1, 601, 602, 603):
-            made.run(second - 1000)
+        for second in (0, 1, 601, 602, 603, 1800, 1801):
+            made.run(second - 2000)
         made.repo.git("tag", "then")
+        return made
+
+    @classmethod
+    def of(cls, folder: Path) -> "RolledOut":
+        made = cls.started(folder, FIRST, REST)
         made.repo.commit({"rollout.yaml": _rollout("v2", FIRST, REST)})
         made.run(0)
         made.repo.commit({"a-seen.yaml": _runs("a", "v2")})
@@ -150,3 +156,44 @@ def test_what_a_cluster_does_after_the_rollout_went_on_is_kept_apart() -> None:
     assert str(stint) == "Succeeded 7s later"
     assert stint.aftermath == [(timedelta(seconds=9), "Failed")]
     assert found.median("apps/web") == timedelta(seconds=7)
+
+
+#: How many minutes a cluster takes to run a revision that it gets; `b` never does.
+DELAYS = {"a": 5, "c": 7}
+FASTER = {**FIRST, "minSuccessTime": "1m"}
+STRATEGIES = (
+    (FASTER, {**REST, "maxFailures": 1, "progressDeadline": "20m"}),
+    ({**REST, "name": "all", "maxConcurrency": 3},),
+    ({**FIRST, "minSuccessTime": "20m"}, {**REST, "maxConcurrency": 2, "maxFailures": "100%"}),
+)
+
+
+def lived(folder: Path, *stages: Any) -> tuple[RolledOut, dict[str, int]]:
+    """A fleet in which each cluster takes its time, whatever the strategy by which v2 is rolled out; and the minute at
+    which each cluster got v2."""
+    made = RolledOut.started(folder, *stages)
+    made.repo.commit({"rollout.yaml": _rollout("v2", *stages)})
+    got = dict[str, int]()
+    for minute in range(35):
+        for name, since in got.items():
+            if minute - since == DELAYS.get(name):
+                made.repo.commit({f"{name}-seen.yaml": _runs(name, "v2")})
+        made.run(minute * 60)
+        for name in "abc":
+            body = yaml.safe_load((made.repo.path / f"derived/managedclusters/{name}.yaml").read_text())
+            if body["status"]["muster"]["rollouts"]["apps/web"]["revision"] == "v2":
+                got.setdefault(name, minute)
+    return made, got
+
+
+@pytest.mark.parametrize("stages", STRATEGIES, ids=["tolerant", "at once", "patient"])
+def test_what_it_answers_is_what_happens(tmp_path: Path, stages: tuple[Any, ...]) -> None:
+    """The same clusters, in a fleet in which v2 was rolled out by that strategy."""
+    past, got = lived(tmp_path / "past", FIRST, {**REST, "progressDeadline": "15m"})
+    _, really = lived(tmp_path / "really", *stages)
+    assert really != got, "the strategy makes a difference"
+    (rollout,) = past.replayed(*stages).rollouts
+    would = {
+        name: (stint.got - NOON) // timedelta(minutes=1) for name, _, _, stint in rollout.rows if stint is not None
+    }
+    assert {**got, **would} == really
