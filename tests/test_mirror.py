@@ -136,6 +136,7 @@ THROUGH = {
             "admission/resources"
         ),
         "rules/budgets/test_stage.py": "effects/allowance",
+        "rules/checks/test_references.py": "checks/of_clusters",
         "rules/placements/test_stage.py": (
             "placements/choice placements/filters placements/policy placements/scheduling placements/shards"
         ),

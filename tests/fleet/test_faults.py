@@ -14,6 +14,7 @@ from muster.run.question import Question
 from muster.run.uncommitted import check_question, check_uncommitted
 from muster.run.workers import Workers
 from tests.run.test_incremental import state_in
+from tests.support.example import NOON
 from tests.support.living import Living, told
 
 Told = list[tuple[str, Exception]]
@@ -69,11 +70,11 @@ class TestWays:
         def asked() -> Question:
             return check_question(repository, tip, staged_changes(repository, tip))
 
-        check_uncommitted(asked(), state)
+        check_uncommitted(asked(), state, now=NOON)
         monkeypatch.setattr("muster.run.uncommitted._check_part", fails)
         living.repo.write(f"clusters/{living.names[0]}/cluster.yaml", "")
         living.repo.git("add", "--all")
-        check_uncommitted(asked(), state)
+        check_uncommitted(asked(), state, now=NOON)
         assert [doing for doing, _ in heard] == ["checking a part of the fleet"]
 
     def test_of_what_was_committed_meanwhile(

@@ -2,10 +2,13 @@
 
 # ruff: noqa: E501 - documents
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from muster.data.codes import Code
+from muster.data.snapshot import Snapshot
 from muster.features.validate.touched import touched_findings
 from muster.git.agentrefs import local_agent_refs
 from muster.git.changes import staged_changes
@@ -14,40 +17,14 @@ from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import IndexSnapshot
 from muster.git.status import work_tree_changes
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.checking import check_snapshot
+from muster.run.checking import check_snapshot, with_references, with_removals
 from muster.run.question import Question
 from muster.run.state import RunState, open_state
-from muster.run.uncommitted import check_question, check_uncommitted
+from muster.run.uncommitted import UncommittedCheck, check_question, check_uncommitted
+from tests.support.editing import Editing
+from tests.support.example import NOON
 from tests.support.git import Content
 from tests.support.living import CONDITION_POLICY, REMEDY, TAINT_POLICY, Living, cluster, placement
-
-
-class Editing(Living):
-    """People who edit files and stage some of them, and commit it, or think better of it."""
-
-    def _put(self, files: dict[str, Content], what: str) -> str:
-        for path, text in files.items():
-            if text is not None or (self.repo.path / path).exists():
-                self.repo.write(path, text)
-        return what
-
-    def step(self) -> str:
-        """Now and then a policy gets a mistake, beside which other files change."""
-        if self.chance.random() < 0.8:
-            return super().step()
-        when = self.chance.choice(("self.metadata.nam == ''", "self.metadata.name == 1", "true", "size(self.spec) >"))
-        policy = CONDITION_POLICY.format(kind="ManagedCluster", when=when, reason="Here", hold="")
-        return self._put({f"policies/slip-{self.chance.randint(0, 1)}.yaml": policy}, f"a policy: {when}")
-
-    def commit_or_not(self) -> None:
-        """Commit what is there, some of the times; or throw it away."""
-        if self.chance.random() < 0.5:
-            self.repo.git("add", "--all")
-            self.repo.git("commit", "--quiet", "--allow-empty", "--message", "x")
-        elif self.chance.random() < 0.4:
-            self.repo.git("reset", "--quiet", "--hard")
-            self.repo.git("clean", "--quiet", "-d", "--force")
-            self.names = sorted({file.parent.name for file in self.repo.path.glob("clusters/**/cluster.yaml")})
 
 
 def state_in(folder: Path) -> RunState:
@@ -68,13 +45,17 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
         changes = staged_changes(repository, tip)
         names = [change.path for change in changes]
         state = state_in(tmp_path)
-        fleet, count = check_uncommitted(check_question(repository, tip, changes), state, names)
+        question = check_question(repository, tip, changes)
+        checked = check_uncommitted(question, state, names, now=NOON, compare=True)
         state.close()
         head = open_commit(repository, "HEAD")
-        whole = check_snapshot(IndexSnapshot(repository), head)
-        assert_same(fleet, whole, names, (number, what))
-        assert count == len(whole.objects), (number, what)
-        partial += fleet.partial
+        whole = whole_check(IndexSnapshot(repository), head, heard=False)
+        assert_same(checked, whole, names, (number, what))
+        committed = Counter(one.identity for one in whole_check(head, head, heard=False).sorted_findings())
+        staged = Counter(one.identity for one in whole.sorted_findings())
+        expected = [one for one in whole.sorted_findings() if staged[one.identity] > committed[one.identity]]
+        assert checked.brought_about == tuple(one for one in expected if one.code != Code.WAIVER), (number, what)
+        partial += checked.fleet.partial
         living.commit_or_not()
     assert partial > 2, "what this is about has happened"
 
@@ -91,13 +72,12 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
         files = sorted(str(file.relative_to(living.repo.path)) for file in living.repo.path.glob("[a-z]*/**/*.yaml"))
         names = living.chance.sample(files, min(len(files), 2))
         state = state_in(tmp_path)
-        fleet, count = check_uncommitted(asked_of_the_work_tree(repository), state, names)
+        checked = check_uncommitted(asked_of_the_work_tree(repository), state, names, now=NOON)
         state.close()
         head = open_commit(repository, "HEAD")
-        whole = check_snapshot(work_tree_snapshot(repository, local_agent_refs(repository)), head)
-        assert_same(fleet, whole, names, (number, what))
-        assert count == len(whole.objects), (number, what)
-        partial += fleet.partial
+        whole = whole_check(work_tree_snapshot(repository, local_agent_refs(repository)), head)
+        assert_same(checked, whole, names, (number, what))
+        partial += checked.fleet.partial
         living.commit_or_not()
     assert partial > 2, "what this is about has happened"
 
@@ -107,9 +87,14 @@ def asked_of_the_work_tree(repository: Repository) -> Question:
     return check_question(repository, tip, work_tree_changes(repository, tip), local_agent_refs(repository))
 
 
-def assert_same(fleet: FleetWithPolicies, whole: FleetWithPolicies, names: list[str], when: object) -> None:
-    assert fleet.sorted_findings() == whole.sorted_findings(), when
-    assert touched_findings(fleet, names) == touched_findings(whole, names), when
+def whole_check(snapshot: Snapshot, base: Snapshot, *, heard: bool = True) -> FleetWithPolicies:
+    return with_removals(with_references(check_snapshot(snapshot, base), heard=heard), NOON)
+
+
+def assert_same(checked: UncommittedCheck, whole: FleetWithPolicies, names: list[str], when: object) -> None:
+    assert checked.fleet.sorted_findings() == whole.sorted_findings(), when
+    assert touched_findings(checked.fleet, names) == touched_findings(whole, names), when
+    assert checked.count == len(whole.objects), when
 
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n"
@@ -127,9 +112,9 @@ def test_a_finding_in_a_file_without_objects_goes_and_comes_back_with_it(tmp_pat
         if text is not None:
             path.write_text(text)
         state = state_in(tmp_path)
-        fleet, _ = check_uncommitted(asked_of_the_work_tree(repository), state)
+        checked = check_uncommitted(asked_of_the_work_tree(repository), state, now=NOON)
         state.close()
-        seen.append(any(found.file == "clusters/secret.yaml" for found in fleet.findings))
+        seen.append(any(found.file == "clusters/secret.yaml" for found in checked.fleet.findings))
     assert seen == [True, False, True, False, False, False]
 
 
@@ -149,10 +134,10 @@ def test_findings_of_policies_stay_whatever_else_is_edited(tmp_path: Path) -> No
         for path, text in edit.items():
             repo.write(path, text)
         state = state_in(tmp_path)
-        fleet, _ = check_uncommitted(asked_of_the_work_tree(repository), state)
+        checked = check_uncommitted(asked_of_the_work_tree(repository), state, now=NOON)
         state.close()
-        whole = check_snapshot(
+        whole = whole_check(
             work_tree_snapshot(repository, local_agent_refs(repository)), open_commit(repository, "HEAD")
         )
-        assert_same(fleet, whole, list(edit), edit)
-        assert any(found.file == "policies/misspelt.yaml" for found in fleet.findings), edit
+        assert_same(checked, whole, list(edit), edit)
+        assert any(found.file == "policies/misspelt.yaml" for found in checked.fleet.findings), edit

@@ -15,7 +15,7 @@ from muster.run.incremental import answer
 from muster.run.question import FileSource, Question, read_work_tree
 from muster.run.settle import settle
 from muster.run.state import RunState, open_state
-from tests.run.test_uncommitted import Editing
+from tests.support.editing import Editing
 from tests.support.living import Living, told
 
 

@@ -28,8 +28,9 @@ class Beyond:
     """What an incremental run knows about the rest of the fleet.
 
     `standing`: objects that this run only reads. `counts`: numbers of sound objects not even read, by kind; `clusters`:
-    names of all clusters of the rest; `conditions`: their condition types. `adapters`: does any adapter report there;
-    `derived`: is any file derived there. `asked`: do wide stages run? If not, their results of the last run hold, and
+    names of all clusters of the rest; `conditions`: their condition types; `names`: what references may name there
+    (`muster.fleet.shared.names_in_use`). `adapters`: does any adapter report there; `derived`: is any file derived
+    there. `asked`: do wide stages run? If not, their results of the last run hold, and
     clusters need to know `lease_floor`. `disrupted`: the standing clusters with a requested disruptive effect; `found`:
     findings about the rest; `failed`: expressions that failed there. `steps`: the objects whose steps are decided
     although wide stages do not run, each with its `StepRecord` of the last run. `files_unseen`: the files of
@@ -40,6 +41,7 @@ class Beyond:
     counts: Mapping[Kind, int] = field(default_factory=dict)
     clusters: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     adapters: bool = False
     derived: bool = False
     asked: bool = True

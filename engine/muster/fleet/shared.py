@@ -18,12 +18,15 @@ from muster.data.kinds import (
     CLUSTERS,
     CSR,
     LEASE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
     MANIFEST_WORK,
+    Kind,
     is_cluster,
     kind_of,
     of_kinds,
 )
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leased_cluster
@@ -43,6 +46,9 @@ READ_OF_WORKS: Final[tuple[Path, ...]] = (("metadata", "labels"), ("metadata", "
 READ_OF_SCORES: Final[tuple[Path, ...]] = (("status", "scores"), ("status", "validUntil"))
 _SCORE: Final = (ADD_ON_PLACEMENT_SCORE.group, ADD_ON_PLACEMENT_SCORE.name)
 _LEASE: Final = (LEASE.group, LEASE.name)
+#: How names in use of claims and sets begin.
+CLAIM: Final = "claim "
+SET: Final = "set "
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,22 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
     # The Lease of a cluster that reports would change with every heartbeat.
     silent = _silent(view, clusters)
     yield from (obj for obj in leases if leased_cluster(obj) in silent)
+
+
+def names_in_use(objects: Iterable[Object]) -> Iterator[str]:
+    """Yield what references elsewhere may name of some objects: `label <group>/<kind> <key>`, `claim <name>` and
+    `set <name>`."""
+    for obj in objects:
+        yield from (label_name(obj.kind, key) for key in obj.labels)
+        if obj.kind is MANAGED_CLUSTER:
+            yield from (f"{CLAIM}{claim.get('name')}" for claim in mappings_at(obj.body, "status", "clusterClaims"))
+        elif obj.kind is MANAGED_CLUSTER_SET:
+            yield f"{SET}{obj.id.name}"
+
+
+def label_name(kind: Kind, key: str) -> str:
+    """Return the name in use for a key that an object of a kind has as a label; for no key, how all of them begin."""
+    return f"label {kind.group}/{kind.name} {key}"
 
 
 def derived_works(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:

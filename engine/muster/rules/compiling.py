@@ -1,15 +1,10 @@
 """Compiles the policies of a fleet."""
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
-from typing import TypeVar
 
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CALENDAR, CONDITION_POLICY, PLACEMENT, PROJECTION, REMEDY, ROLLOUT
-from muster.fleet.faults import attempt
+from muster.data.kinds import ALL, CALENDAR, CONDITION_POLICY, PLACEMENT, PROJECTION, ROLLOUT
 from muster.fleet.fleet import Fleet
-from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
 from muster.rules.calendars.calendar import Calendar, compile_calendar
 from muster.rules.conditions import conflicts as messages
@@ -18,16 +13,14 @@ from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, 
 from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy
 from muster.rules.placements.policy import CompiledPlacement, compile_placement
 from muster.rules.policies.environments import Bounds
-from muster.rules.policies.in_force import Compiled
+from muster.rules.policies.in_force import Compiled, compile_each
 from muster.rules.policies.policies import P, PolicyKind
 from muster.rules.projections.policy import Projection, compile_projection
 from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
-from muster.rules.remedies.policy import Remedy, compile_remedy
+from muster.rules.remedies.policy import Remedy, compile_remedies
 from muster.rules.rollouts.policy import Rollout, compile_rollout
 from muster.rules.scores.policy import SCORE_POLICIES, ScorePolicy
 from muster.rules.taints.policy import TAINT_POLICIES, TaintPolicy
-
-T = TypeVar("T")
 
 
 def compile_policies(fleet: Fleet) -> Compiled:
@@ -44,15 +37,16 @@ def compile_policies(fleet: Fleet) -> Compiled:
         """Only a fleet's own policies are checked for unknown conditions: built-in ones may read conditions the fleet
         lacks."""
         sources = fleet.policies(sort.kind)
-        found = _compiled(
+        found = compile_each(
             sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.read.builtin else of_own), findings
         )
         return [policy for _, policy in found]
 
-    projections = _compiled(fleet.of(PROJECTION), lambda obj: compile_projection(obj, of_own), findings)
+    projections = compile_each(fleet.of(PROJECTION), lambda obj: compile_projection(obj, of_own), findings)
     conditions, rivals = without_conflicts(policies(CONDITION_POLICIES))
     ordered, circle = in_dependency_order(conditions)
-    findings.extend(rivals)
+    remedies = compile_remedies(fleet)
+    findings.extend((*remedies.findings, *rivals))
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
     compiled = {
         ConditionPolicy: tuple(ordered),
@@ -60,47 +54,24 @@ def compile_policies(fleet: Fleet) -> Compiled:
         PulsePolicy: tuple(policies(PULSE_POLICIES)),
         NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
         ScorePolicy: tuple(policies(SCORE_POLICIES)),
-        Remedy: _remedies(fleet, findings),
+        Remedy: remedies.of(Remedy),
         Rollout: _rollouts(fleet, of_own, findings),
         Projection: tuple(projection for _, projection in projections),
-        Calendar: tuple(one for _, one in _compiled(fleet.of(CALENDAR), compile_calendar, findings)),
+        Calendar: tuple(one for _, one in compile_each(fleet.of(CALENDAR), compile_calendar, findings)),
     }
     return Compiled(compiled, tuple(findings))
 
 
-def compile_remedies(fleet: Fleet) -> Compiled:
-    """Compile the Remedies alone."""
-    findings: list[Finding] = []
-    return Compiled({Remedy: _remedies(fleet, findings)}, tuple(findings))
-
-
-def _remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
-    return tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
-
-
 def _rollouts(fleet: Fleet, bounds: Bounds, findings: list[Finding]) -> tuple[Rollout, ...]:
-    found = _compiled(fleet.of(ROLLOUT), lambda obj: compile_rollout(obj, bounds), findings)
+    found = compile_each(fleet.of(ROLLOUT), lambda obj: compile_rollout(obj, bounds), findings)
     return tuple(rollout for _, rollout in found)
 
 
 def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:
     """Compile the Placements. An invalid one is not broken: its condition says that it is misconfigured."""
     findings: list[Finding] = []
-    compiled = _compiled(fleet.of(PLACEMENT), compile_placement, findings)
+    compiled = compile_each(fleet.of(PLACEMENT), compile_placement, findings)
     return tuple(placement for _, placement in compiled), findings
-
-
-def _compiled(
-    objects: Iterable[Object], compile_: Callable[[Object], tuple[T | None, list[Finding]]], findings: list[Finding]
-) -> Iterator[tuple[Object, T]]:
-    """Yield the objects that compile, with the result; findings go to `findings`. One on which muster fails counts as
-    not compiled."""
-    for obj in objects:
-        done = attempt(obj, partial(compile_, obj))
-        compiled, found = (None, [done]) if isinstance(done, Finding) else done
-        findings.extend(found)
-        if compiled is not None:
-            yield obj, compiled
 
 
 def known_conditions(fleet: Fleet) -> frozenset[str]:

@@ -1,8 +1,15 @@
 """Checking a snapshot: its fleet is assembled and checked, and nothing is decided."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from muster.data.finding import Finding
 from muster.data.kinds import FLEET
 from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
+from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -13,7 +20,7 @@ from muster.run.question import WholeNeeded
 def check_snapshot(
     snapshot: Snapshot, base: Snapshot | None = None, witness: Witness | None = None
 ) -> FleetWithPolicies:
-    """Return a snapshot's fleet with all findings, and nothing decided.
+    """Return a snapshot's fleet with the findings that decisions depend on, and nothing decided.
 
     With a base, admission policies also judge what changed since then. A `witness` records how their expressions were
     evaluated.
@@ -27,6 +34,26 @@ def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | N
     if fleet.settings.obeyed and is_fleet_broken(fleet):  # only checking finds its error
         return validate(assemble(snapshot, obeying=False), before, witness=witness)
     return fleet
+
+
+def with_references(fleet: FleetWithPolicies, *, heard: bool) -> FleetWithPolicies:
+    """Add the findings about references, which need all that clusters share. `heard`: were agents' refs read?"""
+    from muster.rules.checks.references import reference_findings  # a part of a fleet seldom needs it
+
+    found = guarded("checking references", partial(reference_findings, fleet, heard=heard), "one check is left out")
+    return with_findings(fleet, found)
+
+
+def with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
+    """Add a run's findings about clusters whose files are gone. `fleet` is the whole fleet."""
+    from muster.rules.registration.removals import removal_findings  # a part of a fleet loses no cluster
+
+    return with_findings(fleet, removal_findings(fleet, now))
+
+
+def with_findings(fleet: FleetWithPolicies, more: Iterable[Finding]) -> FleetWithPolicies:
+    """Return the fleet with more findings."""
+    return replace(fleet, findings=(*fleet.findings, *more))
 
 
 def is_fleet_broken(fleet: Fleet) -> bool:

@@ -41,7 +41,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
-from muster.fleet.shared import OF_CLUSTERS, derived_works, read_by_others
+from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Disrupted, StepRecord, Terms
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
@@ -52,6 +52,10 @@ from muster.run.state import File, Home
 if TYPE_CHECKING:
     from muster.rules.given import GivenTerms
 
+#: How the totals of names in use begin. A check counts them, because what refers to one is elsewhere.
+NAME: Final = "name "
+#: The total of objects whose cluster does not exist. What they could have meant depends on all names of clusters.
+ORPHANS: Final = "orphans"
 #: The kinds that every run needs: policies, settings, and approvals.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION))
 
@@ -180,8 +184,8 @@ def keep(
             loose.append(one)
         else:
             found[home_].findings.append(one)
-    given = _given(terms, priced=priced)
-    made = (_home(fleet, terms, given, name, gathered) for name, gathered in sorted(found.items()))
+    given, lonely = _given(terms, priced=priced), None if terms else _orphans(fleet)
+    made = (_home(fleet, terms, given, name, gathered, lonely) for name, gathered in sorted(found.items()))
     steps = {str(id_): one.data for id_, one in (terms.about(StepRecord) if terms else {}).items()}
     return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
@@ -250,7 +254,17 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in homes or not homes) else min(homes, default=None)
 
 
-def _home(fleet: Fleet, terms: Terms | None, given: "GivenTerms | None", name: str, gathered: _Gathered) -> Home:
+def _orphans(fleet: Fleet) -> frozenset[ObjectId]:
+    from muster.rules.checks.of_clusters import orphans  # only a check asks
+
+    return frozenset(obj.id for obj in orphans(fleet))
+
+
+def _home(
+    fleet: Fleet, terms: Terms | None, given: "GivenTerms | None", name: str, gathered: _Gathered,
+    lonely: frozenset[ObjectId] | None,
+) -> Home:  # fmt: skip
+    """The record of a neighbourhood; in a check, with what references to it and from it need of the rest."""
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
@@ -271,7 +285,8 @@ def _home(fleet: Fleet, terms: Terms | None, given: "GivenTerms | None", name: s
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
         digest=digest(summary), summary=summary,
         given="" if given is None else given.about(read, asked),
-        totals=_totals(fleet, ids, sound, gathered), findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
+        totals=_totals(fleet, ids, sound, gathered, lonely),
+        findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
     )  # fmt: skip
 
@@ -291,7 +306,10 @@ def _asked(terms: Terms) -> set[ObjectId]:
     return terms.of(Allowance).asked
 
 
-def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:
+def _totals(
+    fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered,
+    lonely: frozenset[ObjectId] | None,
+) -> dict[str, int]:  # fmt: skip
     """What the neighbourhood adds to the totals of the fleet."""
     names, types = [_kind_total(obj.kind) for obj in sound], set[str]()
     for id_ in ids:
@@ -310,7 +328,11 @@ def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], ga
     if gathered.held:
         found["held"] = len(gathered.held)
     found.update(f"type {type_}" for type_ in types)
-    return dict(sorted(found.items()))
+    if lonely is not None:
+        objects = (fleet.objects[id_] for id_ in ids if id_ in fleet.objects)
+        found.update(f"{NAME}{name}" for name in names_in_use(objects))
+        found[ORPHANS] = len(lonely.intersection(ids))
+    return dict(sorted((+found).items()))
 
 
 @cache

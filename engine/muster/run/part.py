@@ -20,7 +20,7 @@ from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.objects import Object
 from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.homes import KeptNeighbourhoods, Summary, kind_name, read_summaries
+from muster.run.homes import NAME, KeptNeighbourhoods, Summary, kind_name, read_summaries
 from muster.run.question import Question, WholeNeeded
 from muster.run.records import RunRecord
 from muster.run.state import File, KnownNeighbourhood, RunState
@@ -229,6 +229,9 @@ class FleetPart:
             clusters=frozenset(id_.name for id_ in self.summarised if is_cluster(id_)),
             conditions=frozenset(
                 name.removeprefix("type ") for name, count in totals.items() if count > 0 and name.startswith("type ")
+            ),
+            names=frozenset(
+                name.removeprefix(NAME) for name, count in totals.items() if count > 0 and name.startswith(NAME)
             ),
             adapters=totals["adapters"] > 0,
             derived=totals["derived"] > 0 if shards is None else not shards.fresh,

@@ -125,6 +125,11 @@ class Question:
         return self.heard_or_none
 
     @property
+    def hears(self) -> bool:
+        """Are agents' refs read?"""
+        return self.heard_or_none is not None
+
+    @property
     def refs(self) -> "Sequence[AgentRef]":
         """The agents' refs that are read."""
         return () if self.heard_or_none is None else self.heard_or_none.refs

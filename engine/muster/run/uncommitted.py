@@ -5,42 +5,58 @@ commit below; neighbourhoods with changes on top of that are checked again each 
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.data.kinds import is_cluster, kind_of
+from muster.data.kinds import CLUSTERS, REMEDY, ROLLOUT, is_cluster, kind_of
 from muster.data.snapshot import Snapshot
+from muster.data.tree import dig
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_declared
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
-from muster.fleet.faults import fell_back
+from muster.fleet.faults import fell_back, guarded
 from muster.fleet.fleet import Beyond, Fleet
+from muster.fleet.shared import SET
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import staged_snapshot
+from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.affected import (
     CHANGED,
     NAME_TAKEN,
+    Affects,
+    ChangeRow,
     Deciding,
     beyond_record,
     require_record,
     touched_since,
 )
-from muster.run.checking import check_against, is_fleet_broken, require_fleet_sound
+from muster.run.checking import (
+    check_against,
+    is_fleet_broken,
+    require_fleet_sound,
+    with_findings,
+    with_references,
+    with_removals,
+)
 from muster.run.collector import without_collection
 from muster.run.growing import noticed, read_part
-from muster.run.homes import CONTEXT, keep
+from muster.run.homes import CONTEXT, NAME, ORPHANS, keep, kind_name
 from muster.run.part import LAST_CHECK, FleetPart, Touched
 from muster.run.question import FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
 from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
-from muster.run.state import Home, RunState
+from muster.run.state import Home, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
@@ -62,10 +78,20 @@ def check_question(
     return Question(repository, commit, heard, _ALWAYS, files=files)
 
 
+@dataclass(frozen=True, slots=True)
+class UncommittedCheck:
+    """The checked fleet with the uncommitted changes, the number of all its objects, and the findings that the changes
+    bring about, if that was asked."""
+
+    fleet: FleetWithPolicies
+    count: int
+    brought_about: Sequence[Finding] = ()
+
+
 def check_uncommitted(
-    question: Question, state: RunState | None, files: Collection[str] = ()
-) -> tuple[FleetWithPolicies, int]:
-    """Return the checked fleet with the uncommitted changes, and the number of all objects.
+    question: Question, state: RunState | None, files: Collection[str] = (), *, now: datetime, compare: bool = False
+) -> UncommittedCheck:
+    """Check the fleet with the uncommitted changes, as of `now`; `compare` it with the commit, too.
 
     With a `state`, only the changes and `files` are checked, with everything that depends on them; `Fleet.partial` says
     whether that was possible.
@@ -73,32 +99,46 @@ def check_uncommitted(
     if state is not None:
         try:
             with without_collection():
-                return _check_part(question, state, files)
+                return _check_part(question, state, files, compare=compare)
         except (WholeNeeded, RepositoryError, sqlite3.Error):
             pass
         except Exception as error:  # noqa: BLE001 - the boundary: a full check finds the same
             fell_back("checking a part of the fleet", error)
-    fleet = _check_whole(question, state)
-    return fleet, len(fleet.objects)
+    with without_collection():
+        return _check_whole(question, state, now, compare=compare)
 
 
-def _check_part(question: Question, state: RunState, files: Collection[str]) -> tuple[FleetWithPolicies, int]:
+def _brought_about(now: Iterable[Finding], before: Callable[[], Iterable[Finding]]) -> Sequence[Finding]:
+    """The findings of which there are more than before, sorted by place. Lines move, so they do not count."""
+    found = {one for one in now if one.code != Code.WAIVER}
+    if not found:
+        return ()
+    earlier = Counter(one.identity for one in set(before()))
+    later = Counter(one.identity for one in found)
+    caused = (one for one in now if later[one.identity] > earlier[one.identity])
+    return tuple(sorted(set(caused), key=Finding.sort_key))
+
+
+def _check_part(question: Question, state: RunState, files: Collection[str], *, compare: bool) -> UncommittedCheck:
     facts = state.facts()
     if facts is None:
         raise WholeNeeded("nothing was checked by this version")
     touched = touched_since(question, state, facts, CHANGED)
     named, _ = state.of_files(files)
     touched |= Touched(frozenset(named))
-    part, fleet, before = _read(FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK))
-    require_record(fleet, ())
-    beyond = part.beyond(fleet)
-    compiled = every_policy if _has_policies(fleet, beyond) else remedies_only
-    checked = require_fleet_sound(validate(replace(fleet, beyond=beyond), before, compiled))
-    require_record(checked, checked.findings)
-    findings = tuple(part.with_the_others(checked))
-    own = part.own_findings(findings)
-    kept = keep(checked, None, question.now, own, written=touched.labels, there=before.read.parts)
-    noticed(part, (NAME_TAKEN,), Deciding(part, Run(checked, question.instant, None), kept))
+    part = FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK)
+    while True:
+        part, fleet, before = _read(part)
+        checked = _checked(part, fleet, before)
+        require_record(checked, checked.findings)
+        findings = tuple(part.with_the_others(checked))
+        own = part.own_findings(findings)
+        kept = keep(checked, None, question.now, own, written=touched.labels, there=before.read.parts)
+        larger = noticed(part, AFTER_CHECKING, Deciding(part, Run(checked, question.instant, None), kept))
+        if larger is None:
+            break
+        part = larger
+    caused = _brought_about(own, lambda: _checked(part, before, before).findings) if compare else ()
     checked = replace(checked, findings=findings, beyond=replace(checked.beyond, found=frozenset(part.others)))
     if _loses_clusters(checked):
         from muster.rules.registration.removals import removals
@@ -107,7 +147,20 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
             raise WholeNeeded("clusters are removed, which many at once may not be")
     totals = part.totals(kept)
     _keep(state, question, kept.homes, totals, (*kept.loose, *part.loose), part.chosen)
-    return checked, totals["objects"]
+    return UncommittedCheck(checked, totals["objects"], caused)
+
+
+def _checked(part: FleetPart, fleet: Fleet, base: Fleet) -> FleetWithPolicies:
+    """Check what was read of a part. WholeNeeded if the whole fleet must be read for that."""
+    require_record(fleet, ())
+    beyond = part.beyond(fleet)
+    compiled = every_policy if _has_policies(fleet, beyond) else remedies_only
+    checked = require_fleet_sound(validate(replace(fleet, beyond=beyond), base, compiled))
+    if part.near:
+        references = partial(references_of_clusters, checked)
+        return with_findings(checked, guarded("checking references", references, "one check is left out"))
+    whole = replace(checked, objects={**part.summarised, **checked.objects})
+    return replace(checked, findings=with_references(whole, heard=part.question.hears).findings)
 
 
 def _has_policies(fleet: Fleet, beyond: Beyond) -> bool:
@@ -131,17 +184,77 @@ def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:
     return part, fleet, assemble(below)
 
 
-def _check_whole(question: Question, state: RunState | None) -> FleetWithPolicies:
-    with without_collection():
-        before = assemble(question.base())
-        fleet = check_against(question.snapshot(), before)
-        if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
-            written = {change.path for change in question.files.changes}
-            kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.read.parts)
-            policies = {file.path for home in kept.homes for file in home.files if file.context}
-            if written.isdisjoint(policies):  # else the state would depend on policies that may never be committed
-                _keep(state, question, kept.homes, kept.totals, kept.loose, None)
-    return fleet
+def _check_whole(question: Question, state: RunState | None, now: datetime, *, compare: bool) -> UncommittedCheck:
+    before = assemble(question.base())
+    fleet = with_references(check_against(question.snapshot(), before), heard=question.hears)
+    if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
+        written = {change.path for change in question.files.changes}
+        kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.read.parts)
+        policies = {file.path for home in kept.homes for file in home.files if file.context}
+        if written.isdisjoint(policies):  # else the state would depend on policies that may never be committed
+            _keep(state, question, kept.homes, kept.totals, kept.loose, None)
+    fleet = with_removals(fleet, now)
+
+    def earlier() -> Iterable[Finding]:
+        committed = with_references(check_against(question.base(), before), heard=question.hears)
+        return with_removals(committed, now).findings
+
+    return UncommittedCheck(fleet, len(fleet.objects), _brought_about(fleet.findings, earlier) if compare else ())
+
+
+# -- what else must be checked
+
+
+def _differ(deciding: Deciding, prefixes: tuple[str, ...]) -> bool:
+    """Did the first or the last of what totals count come or go?"""
+    before, now = deciding.part.facts.totals, deciding.totals
+    names = (name for name in before.keys() | now.keys() if name.startswith(prefixes))
+    return any(bool(before.get(name)) != bool(now.get(name)) for name in names)
+
+
+def _sets_differ(deciding: Deciding) -> bool:
+    """The labels of any cluster may name a set."""
+    return _differ(deciding, (f"{NAME}{SET}",))
+
+
+def _clusters_differ(deciding: Deciding) -> bool:
+    names = [f"kind {kind_name(kind)}" for kind in CLUSTERS]
+
+    def counts(homes: Iterable[Home | KnownNeighbourhood]) -> Mapping[str, int]:
+        found = ((home.name, sum(home.totals.get(name, 0) for name in names)) for home in homes)
+        return {name: count for name, count in found if count}
+
+    return counts(deciding.kept.homes) != counts(deciding.part.known.values())
+
+
+def _orphans_misjudged(deciding: Deciding) -> bool:
+    """Objects beyond the part have no cluster, and those may be other clusters now."""
+    orphans = deciding.totals.get(ORPHANS, 0) - deciding.kept.totals.get(ORPHANS, 0)
+    return orphans > 0 and _clusters_differ(deciding)
+
+
+def _read_by_shared(deciding: Deciding) -> bool:
+    """What clusters share reads something new, or anything that is part of it changed."""
+    part, kept, fleet = deciding.part, deciding.kept, deciding.run.fleet
+    if not part.near:
+        return False
+    if any(home.shared for home in kept.homes) or kept.totals.get(ORPHANS):
+        return True
+    if _differ(deciding, (NAME, "type ")):
+        return True
+    if any(dig(obj.spec, "clusterAffinity", "clusterNames") for obj in fleet.of(REMEDY)) and _clusters_differ(deciding):
+        return True
+    digests = {home.name: home.digest for home in kept.homes}
+    moved = digests != {home.name: home.digest for home in part.known.values()}
+    return moved and any(obj.spec.get("stages") for obj in fleet.of(ROLLOUT))
+
+
+AFTER_CHECKING: Final[tuple[ChangeRow[Deciding], ...]] = (
+    NAME_TAKEN,
+    ChangeRow("a set came or went", Affects.FLEET, _sets_differ),
+    ChangeRow("a cluster came or went that an object may be meant for", Affects.FLEET, _orphans_misjudged),
+    ChangeRow("a reference may be answered in another way", Affects.SHARED, _read_by_shared),
+)
 
 
 def _keep(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,49 +18,44 @@ if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
     from muster.git.changes import PathChange
     from muster.git.repository import Repository
-    from muster.rules.policies.in_force import FleetWithPolicies
+    from muster.run.uncommitted import UncommittedCheck
 
 
 def check(
     files: tuple[str, ...], repo: Path, rev: str | None, base: str | None, *, staged: bool, touched: bool
 ) -> "tuple[Sequence[Finding], int] | None":
-    """Return the findings of the fleet, or those about `files` or touched files, and the number of its objects; None if
-    the next commit touches no file of the fleet."""
+    """Return the findings of the fleet, or those about `files`, or those that the next commit brings about (`touched`),
+    and the number of its objects; None if the next commit touches no file of the fleet."""
     names = named_paths(files, repo, rev, anything=bool(rev) or staged)
+    now, uncommitted = present(), None
     with working("checking the fleet"):
-        looked_at = next_commit(repo) if touched else None
-        if looked_at is not None:
-            names.update(change.path for change in looked_at.changes)
+        if touched:
+            uncommitted = next_commit(repo)
+            names.update(change.path for change in uncommitted.changes)
             if not any(map(is_read, names)):
                 return None
-        if base or rev or (staged and not touched):
-            looked_at = None
-        elif not touched:
-            looked_at = work_tree(repo)
-        fleet, count = revision(repo, rev, base, staged=staged) if looked_at is None else looked_at.checked(names)
-        if not fleet.partial:  # a partial check has already looked for removed objects
-            from muster.rules.registration.removals import removal_findings
-
-            fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, present())))
-        if looked_at is None:  # a partial check of the work tree has done so for its changes
-            from muster.rules.checks.references import reference_findings
-
-            fleet = replace(fleet, findings=(*fleet.findings, *reference_findings(fleet)))
+        elif not (base or rev or staged):
+            uncommitted = work_tree(repo)
+        if uncommitted is None:
+            checked = revision(repo, rev, base, now, staged=staged)
+        else:
+            checked = uncommitted.checked(names, now, compare=touched)
+        fleet = checked.fleet
         if base:
             from muster.features.validate.derivededits import derived_edits
             from muster.git.repository import open_repository
 
             edits = derived_edits(open_repository(repo, os.environ), base, rev or "HEAD")
             fleet = replace(fleet, findings=(*fleet.findings, *edits))
-    findings = fleet.sorted_findings()
-    if touched or (files and "." not in names):
+    findings = checked.brought_about if touched else fleet.sorted_findings()
+    if not touched and files and "." not in names:
         from muster.features.validate.touched import touched_findings
 
         findings = touched_findings(fleet, names)
     from muster.rules.checks.waivers import shown
 
     of_base = _base_findings(repo, base) if base and any(one.code.of_change for one in findings) else None
-    return shown(findings, present(), fleet.findings, of_base), count
+    return shown(findings, now, fleet.findings, of_base), checked.count
 
 
 def _base_findings(repo: Path, base: str) -> "Sequence[Finding]":
@@ -80,17 +76,17 @@ class UncommittedFiles:
     changes: "Sequence[PathChange]"
     heard: "AgentRefs | None" = None
 
-    def checked(self, files: Collection[str]) -> "tuple[FleetWithPolicies, int]":
-        """Check what the changes and some files affect; return the fleet, and the number of all objects."""
+    def checked(self, files: Collection[str], now: datetime, *, compare: bool) -> "UncommittedCheck":
+        """Check what the changes and some files affect, as of an instant; `compare` that with the commit."""
         from muster.cli.cache import STAGED, WORK_TREE, open_state_of, use_cache
-        from muster.run import uncommitted
+        from muster.run.uncommitted import check_question, check_uncommitted
 
         use_cache(os.environ)
         if self.head is None:
-            return revision(self.repository.git.directory, None, None, staged=True)
+            return revision(self.repository.git.directory, None, None, now, staged=True)
         state = open_state_of(os.environ, self.repository, STAGED if self.heard is None else WORK_TREE)
-        question = uncommitted.check_question(self.repository, self.head, self.changes, self.heard)
-        return uncommitted.check_uncommitted(question, state, files)
+        question = check_question(self.repository, self.head, self.changes, self.heard)
+        return check_uncommitted(question, state, files, now=now, compare=compare)
 
 
 def next_commit(repo: Path) -> UncommittedFiles:
@@ -125,11 +121,13 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
         return None
 
 
-def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[FleetWithPolicies, int]":
-    """Check the whole fleet at `rev`, staged, or in the work tree; return it and the number of objects."""
+def revision(repo: Path, rev: str | None, base: str | None, now: datetime, *, staged: bool) -> "UncommittedCheck":
+    """Check the whole fleet at `rev`, staged, or in the work tree, as of `now`. Everything counts as brought about."""
     from muster.cli.reading import base_snapshot, snapshot_of
-    from muster.run.checking import check_snapshot
+    from muster.run.checking import check_snapshot, with_references, with_removals
+    from muster.run.uncommitted import UncommittedCheck
 
     snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
     fleet = check_snapshot(snapshot, base_snapshot(repo, base, default=f"{rev}~1" if rev else "HEAD"))
-    return fleet, len(fleet.objects)
+    fleet = with_removals(with_references(fleet, heard=not staged), now)
+    return UncommittedCheck(fleet, len(fleet.objects), fleet.sorted_findings())

@@ -13,7 +13,7 @@ from muster.cli.outcome import report
 @click.argument("files", nargs=-1, type=click.Path())
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
 @click.option("--staged", is_flag=True, help="Validate the staged files: the content of the next commit.")
-@click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit causes.")
+@click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit brings about.")
 @click.option("--base", metavar="REV",
               help="The revision to compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
 @options.report_option
@@ -36,6 +36,8 @@ def command(
         raise click.UsageError("--staged and --rev exclude each other.")
     if touched and not staged:
         raise click.UsageError("--touched goes with --staged.")
+    if touched and base:
+        raise click.UsageError("--touched compares with HEAD, so it excludes --base.")
     from muster.features.validate.checking import check
 
     checked = check(files, repo, rev, base, staged=staged, touched=touched)

@@ -1,4 +1,4 @@
-"""The findings that a change of some files can cause, which the pre-commit hook shows."""
+"""The findings that concern some files: those that `muster validate FILES` shows."""
 
 from collections.abc import Collection, Iterator
 

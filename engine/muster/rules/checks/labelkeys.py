@@ -19,6 +19,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.schemas import common_definitions, schema_of
+from muster.fleet.shared import CLAIM, label_name, names_in_use
 
 _MARK: Final = "x-muster-labels-of"
 _DEFINITIONS: Final = "#/$defs/"
@@ -54,15 +55,15 @@ def label_keys(obj: Object) -> Iterator[LabelKey]:
                     yield LabelKey((*at, "matchExpressions", index, "key"), entry["key"], kinds, required=True)
 
 
-def label_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each key that no object has as a label, or no cluster as a claim. `fleet` is the whole
-    fleet."""
+def label_findings(fleet: Fleet, *, heard: bool = True) -> Iterator[Finding]:
+    """Yield a warning for each key that no object has as a label, or no cluster as a claim; not for claims if agents
+    were not `heard`, because they report them. What is `beyond` a part of the fleet counts."""
     names = _NamesInUse(fleet)
     for kind in ALL:
         for obj in fleet.of(kind) if _marked(kind) else ():
             for named in label_keys(obj) if obj.written else ():
                 known = names.claims() if named.claim else names.labels(named.kinds)
-                if named.key in known:
+                if named.key in known or (named.claim and not heard):
                     continue
                 owner = named.kinds[0].name if len(named.kinds) == 1 else "cluster"
                 what = "claim" if named.claim else "label"
@@ -75,18 +76,19 @@ class _NamesInUse:
     """The keys of the labels of each kind's objects, and of clusters' claims."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+        self._names = fleet.beyond.names.union(names_in_use(fleet.objects.values()))
         self.labels = cache(self._labels)
         self.claims = cache(self._claims)
 
     def _labels(self, kinds: tuple[Kind, ...]) -> frozenset[str]:
         derived = {CLUSTER_SET} if MANAGED_CLUSTER in kinds else set()
-        return frozenset(derived.union(*(obj.labels for kind in kinds for obj in self._fleet.of(kind))))
+        return frozenset(derived).union(*(self._behind(label_name(kind, "")) for kind in kinds))
 
     def _claims(self) -> frozenset[str]:
-        clusters = self._fleet.of(MANAGED_CLUSTER)
-        entries = (entry for obj in clusters for entry in mappings_at(obj.body, "status", "clusterClaims"))
-        return frozenset(str(entry.get("name")) for entry in entries)
+        return self._behind(CLAIM)
+
+    def _behind(self, prefix: str) -> frozenset[str]:
+        return frozenset(name.removeprefix(prefix) for name in self._names if name.startswith(prefix))
 
 
 def _of_target(spec: Tree) -> tuple[Kind, ...]:

@@ -2,7 +2,8 @@
 cluster has.
 
 Such a reference is valid, because a later commit may add the object. Until then it selects nothing, so it is a warning.
-The checks read the whole fleet: `muster lint`, `muster validate --rev` and `muster validate --base` run them.
+References of a cluster's own objects are checked with its neighbourhood (`of_clusters`); all others read what clusters
+share (`muster.fleet.shared`). `muster lint` and `muster validate` show both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,27 +12,20 @@ from typing import Final
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import (
-    ADAPTER_REPORT,
     CLUSTER_CLAIM,
     CLUSTER_POOL,
-    LEASE,
-    MANAGED_CLUSTER,
-    MANAGED_CLUSTER_ADD_ON,
-    MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
-    NODE_POOL,
     PLACEMENT,
     PROJECTION,
     Kind,
 )
 from muster.data.names import did_you_mean
 from muster.data.tree import At, dig, mappings_at
-from muster.fleet.clusters import BUILT_IN, CLUSTER_SET
 from muster.fleet.fleet import Fleet
-from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.checks.labelkeys import label_findings
+from muster.rules.checks.of_clusters import known_sets, named, references_of_clusters
 from muster.rules.placements.spec import NO_SELECT, Toleration
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.projections.policy import for_each
@@ -42,18 +36,18 @@ _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
 
 
-def reference_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
-    """Yield a warning for each missing object and each label that no cluster has. `fleet` is the whole fleet."""
-    sets = {*BUILT_IN, *(obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET))}
-    for obj in _written(fleet, MANAGED_CLUSTER):
-        yield from _named(obj, ("metadata", "labels", CLUSTER_SET), "ManagedClusterSet", sets)
+def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Iterator[Finding]:
+    """Yield a warning for each missing object and each label that no cluster has. `fleet` has all that clusters share;
+    agents' refs were read, or not `heard`."""
+    yield from references_of_clusters(fleet)
+    sets = known_sets(fleet)
     for obj in _written(fleet, MANAGED_CLUSTER_SET_BINDING):
-        yield from _named(obj, ("spec", "clusterSet"), "ManagedClusterSet", sets)
+        yield from named(obj, ("spec", "clusterSet"), "ManagedClusterSet", sets)
     pools: dict[str, set[str]] = {}
     for obj in fleet.of(CLUSTER_POOL):
         pools.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, CLUSTER_CLAIM):
-        yield from _named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
+        yield from named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
     for obj in _written(fleet, PROJECTION):
         yield from _source(fleet, obj)
     bound: dict[str, set[str]] = {}
@@ -61,8 +55,7 @@ def reference_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
         bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, PLACEMENT):
         yield from _placement(obj, sets, bound)
-    yield from _of_no_cluster(fleet)
-    yield from label_findings(fleet)
+    yield from label_findings(fleet, heard=heard)
     yield from rollout_findings(fleet)
 
 
@@ -81,43 +74,19 @@ def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
     return (obj for obj in fleet.of(kind) if obj.written)
 
 
-def _named(
-    obj: Object, at: At, kind: str, known: Iterable[str], code: Code = Code.UNKNOWN_SET_OR_POOL
-) -> Iterator[Finding]:
-    name = dig(obj.body, *map(str, at))
-    if isinstance(name, str) and name and name not in known:
-        message = f"{obj.id} names {kind} {name!r}, which does not exist"
-        yield finding_at(obj, at, code, message, did_you_mean(name, known))
-
-
-def _of_no_cluster(fleet: Fleet) -> Iterator[Finding]:
-    """Objects in the namespace of a cluster that does not exist, and Leases whose label names another cluster."""
-    known = {obj.id.name for obj in fleet.clusters()}
-    for kind in (LEASE, NODE_POOL, ADAPTER_REPORT, MANAGED_CLUSTER_ADD_ON):
-        for obj in _written(fleet, kind):
-            if kind is not LEASE or obj.id.name == LEASE_NAME:
-                yield from _named(obj, ("metadata", "namespace"), "the cluster", known, Code.UNKNOWN_REFERENCE)
-    for obj in _written(fleet, LEASE):
-        label = obj.labels.get(CLUSTER_NAME)
-        if obj.id.name == LEASE_NAME and label not in (None, obj.id.namespace):
-            message = f"{obj.id} counts for cluster {label!r}, which its label names, not for that of its namespace"
-            hint = f"is this a copy? Set the label to {obj.id.namespace}, or remove it"
-            yield finding_at(obj, ("metadata", "labels", CLUSTER_NAME), Code.UNKNOWN_REFERENCE, message, hint)
-
-
 def _source(fleet: Fleet, obj: Object) -> Iterator[Finding]:
     """The object that a Projection names, if it does not exist."""
     source, _ = for_each(obj)
     kind = SOURCES[source].named
     if kind is not None:
         known = {f"{one.id.namespace}/{one.id.name}" for one in fleet.of(kind)}
-        yield from _named(obj, ("spec", "forEach", source), kind.name, known)
+        yield from named(obj, ("spec", "forEach", source), kind.name, known)
 
 
 def _placement(obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[str]]) -> Iterator[Finding]:
     here = bound.get(obj.id.namespace, ())
-    named = [name for name in dig(obj.spec, "clusterSets") or () if isinstance(name, str)]
-    for index, name in enumerate(named):
+    names = [name for name in dig(obj.spec, "clusterSets") or () if isinstance(name, str)]
+    for index, name in enumerate(names):
         at: At = ("spec", "clusterSets", index)
         if name not in sets:
             message = f"{obj.id} names ManagedClusterSet {name!r}, which does not exist"
@@ -126,7 +95,7 @@ def _placement(obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[st
             message = f"{obj.id} names the set {name!r}, which is not bound to namespace {obj.id.namespace!r}"
             hint = did_you_mean(name, here) or f"add a ManagedClusterSetBinding {name!r} to the namespace"
             yield finding_at(obj, at, Code.SET_NOT_BOUND, message, hint)
-    if not named and not here:
+    if not names and not here:
         message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
         hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
         yield finding_at(obj, ("metadata", "namespace"), Code.SET_NOT_BOUND, message, hint)

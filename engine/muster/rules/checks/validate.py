@@ -17,6 +17,7 @@ from muster.data.kinds import (
     FLEET,
     KARMADA_CLUSTER,
     MANIFEST_WORK_REPLICA_SET,
+    MULTI_CLUSTER_INGRESS,
     PLACEMENT,
     REMEDY,
     is_cluster,
@@ -73,7 +74,7 @@ def remedies_only(fleet: Fleet) -> Compiled:
     """Compile the Remedies alone: enough for checks if no policy has changed."""
     if not fleet.of(REMEDY):
         return NOTHING
-    from muster.rules.compiling import compile_remedies
+    from muster.rules.remedies.policy import compile_remedies
 
     return compile_remedies(fleet)
 
@@ -182,11 +183,13 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     lints = _LINTS
     if fleet.of(REMEDY):
         from muster.rules.remedies.policy import Remedy, lint_remedy
-        from muster.rules.traffic.stage import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
-        lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
+        if fleet.of(MULTI_CLUSTER_INGRESS):
+            from muster.rules.traffic.stage import lint_ingresses
+
+            lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
         yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     if fleet.of(MANIFEST_WORK_REPLICA_SET):

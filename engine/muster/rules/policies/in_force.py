@@ -1,15 +1,18 @@
 """What is in force for all objects of a fleet: settings, compiled policies, and cost limits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, fields
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
 from muster.data.kinds import ALL, CLUSTERS, Kind
 from muster.dataclass import dataclass
+from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
+from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.rules.policies.lazy import Witness, cost_share
 
@@ -38,6 +41,19 @@ class Compiled:
 
 
 NOTHING = Compiled({})
+
+
+def compile_each(
+    objects: Iterable[Object], compile_: Callable[[Object], tuple[P | None, list[Finding]]], findings: list[Finding]
+) -> Iterator[tuple[Object, P]]:
+    """Yield the objects that compile, with the result; findings go to `findings`. One on which muster fails counts as
+    not compiled."""
+    for obj in objects:
+        done = attempt(obj, partial(compile_, obj))
+        compiled, found = (None, [done]) if isinstance(done, Finding) else done
+        findings.extend(found)
+        if compiled is not None:
+            yield obj, compiled
 
 
 def _wakes() -> "Wakes":

@@ -13,15 +13,17 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import path_text
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS
+from muster.data.kinds import CLUSTERS, REMEDY
 from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
+from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler, handles_silence_itself
 from muster.rules.policies.grounds import Grounds
+from muster.rules.policies.in_force import Compiled, compile_each
 
 #: The possible statuses of a condition.
 STATUSES = ("True", "False", "Unknown")
@@ -81,6 +83,13 @@ class Remedy:
     def handles_silence(self, type_: str) -> bool:
         """Does it handle the status Unknown of this condition itself?"""
         return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
+
+
+def compile_remedies(fleet: Fleet) -> Compiled:
+    """Compile the Remedies of a fleet."""
+    findings: list[Finding] = []
+    remedies = tuple(remedy for _, remedy in compile_each(fleet.of(REMEDY), compile_remedy, findings))
+    return Compiled({Remedy: remedies}, tuple(findings))
 
 
 def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
