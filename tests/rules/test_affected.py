@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.data.ids import ObjectId
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.shared import OF_CLUSTERS
 from muster.rules.affected import AffectsAll, affected_clusters
@@ -35,13 +36,32 @@ spec: {{renewTime: "2026-01-01T12:00:00Z"}}
 
 
 def policy(kind: str, spec: str, name: str = "edited") -> str:
-    group = "remedy.karmada.io/v1alpha1" if kind == "Remedy" else "muster.dev/v1alpha1"
+    group = {"Remedy": "remedy.karmada.io/v1alpha1", "ClusterTaintPolicy": "policy.karmada.io/v1alpha1"}.get(
+        kind, "muster.dev/v1alpha1"
+    )
     return f"apiVersion: {group}\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n{spec}"
 
 
-def condition(when: str, target: str = "{kind: ManagedCluster}", more: str = "") -> str:
+def condition(when: str, target: str = "{kind: ManagedCluster}", more: str = "", type_: str = "Rated") -> str:
     rule = f'{{name: r, when: "{when}", status: "True", reason: R, message: m}}'
-    return policy("ConditionPolicy", f"  target: {target}\n  type: Rated\n  rules: [{rule}]\n{more}")
+    return policy("ConditionPolicy", f"  target: {target}\n  type: {type_}\n  rules: [{rule}]\n{more}")
+
+
+def selecting(tier: str, kind: str = "ManagedCluster") -> str:
+    return f"{{kind: {kind}, selector: {{matchLabels: {{tier: {tier}}}}}}}"
+
+
+def pulse(target: str) -> str:
+    return policy("PulsePolicy", f'  target: {target}\n  rules: [{{name: r, when: "true"}}]\n  interval: 1m\n')
+
+
+def latch(names: str) -> str:
+    add = '[{conditionType: ManagedClusterConditionAvailable, operator: In, statusValues: ["False", "Unknown"]}]'
+    return policy(
+        "ClusterTaintPolicy",
+        f"  targetClusters: {{clusterNames: {names}}}\n  addOnConditions: {add}\n"
+        "  taints: [{key: a.b/c, effect: NoSchedule}]\n",
+    )
 
 
 def taint(when: str, key: str = "example.com/k") -> str:
@@ -69,6 +89,10 @@ def evaluated(edited: str | None) -> Run:
     return evaluate_snapshot(MemorySnapshot({**clusters(), **({"edited.yaml": edited} if edited else {})}), NOON)
 
 
+def pulses(run: Run) -> set[tuple[ObjectId, str]]:
+    return {(pulse.object, pulse.policy) for pulse in run.fleet.pulses}
+
+
 def edit(before: str | None, after: str | None) -> frozenset[str]:
     """The names of those whom an edit concerns; that nobody else is decided otherwise by it is checked."""
     was, is_ = evaluated(before), evaluated(after)
@@ -78,6 +102,7 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
         obj.id.name for obj in was.fleet.clusters()
         if was.fleet.whole(obj.id) != is_.fleet.whole(obj.id)
     }  # fmt: skip
+    changed |= {id_.name for id_, _ in pulses(was) ^ pulses(is_)}
     assert changed <= found
     return found
 
@@ -94,6 +119,16 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
             condition("true", "{kind: ManagedCluster, selector: {matchLabels: {tier: down}}}"),
             "down up", id="whom it selects",
         ),
+        pytest.param(None, condition("true", selecting("up")), "up", id="a new condition"),
+        pytest.param(condition("true", selecting("up")), None, "up", id="a condition that goes"),
+        pytest.param(
+            condition("true", selecting("up")), condition("true", selecting("up"), type_="Seen"), "up",
+            id="another condition",
+        ),
+        pytest.param(None, pulse(selecting("down")), "down", id="new pulses"),
+        pytest.param(pulse(selecting("down")), pulse(selecting("up")), "down up", id="pulses of others"),
+        pytest.param(None, latch("[down, up]"), "down up", id="a new latch"),
+        pytest.param(latch("[down]"), None, "down", id="a latch that goes"),
         pytest.param(
             condition("lease.spec.renewTime < now"), condition("lease.spec.renewTime <= now"),
             "dark down new up", id="what it reads lies beside clusters",
@@ -126,7 +161,8 @@ FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec
     [
         (condition("true"), condition("true +"), "a policy has an error"),
         (None, FLEET, "a Fleet was edited"),
-        (None, condition("true"), "a ConditionPolicy decides another condition, or after others"),
+        (None, condition("true", type_="ManagedClusterConditionAvailable"), "whether clusters are available"),
+        (None, pulse("{kind: NodePool}"), "PulsePolicy/edited speaks of other objects of clusters"),
         (
             condition("true", "{kind: AdapterReport}"), condition("1 < 2", "{kind: AdapterReport}"),
             "ConditionPolicy/edited speaks of other objects of clusters",

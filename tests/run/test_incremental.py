@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from threading import Thread
 
 import pytest
@@ -115,6 +116,43 @@ def test_of_policies_that_are_edited(tmp_path: Path) -> None:
         found = same(living, state, what)
         looked_at.append(found.looked_at)
     assert sum(text.endswith("wide") for text in looked_at[2:]) > 6, looked_at
+
+
+#: Policies that come and go, each for the clusters of one region.
+PASSING = {
+    "rated": "muster.dev/v1alpha1\nkind: ConditionPolicy\nmetadata: {{name: rated}}\nspec:\n  target: {{kind: ManagedCluster, selector: {{matchLabels: {{region: {region}}}}}}}\n"
+    '  type: {type}\n  rules: [{{name: one, when: "true", status: "{status}", reason: R, message: m}}]\n',
+    "marked": "muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {{name: marked}}\nspec:\n  target: {{kind: ManagedCluster}}\n"
+    "  taints: [{{key: a.b/{type}, effect: NoSelect, when: \"status(conditions, '{type}') == '{status}'\"}}]\n",
+    "beat": "muster.dev/v1alpha1\nkind: PulsePolicy\nmetadata: {{name: beat}}\nspec:\n  target: {{kind: ManagedCluster, selector: {{matchLabels: {{region: {region}}}}}}}\n"
+    '  rules: [{{name: r, when: "true"}}]\n  interval: 1m\n',
+    "latched": "policy.karmada.io/v1alpha1\nkind: ClusterTaintPolicy\nmetadata: {{name: latched}}\nspec:\n  targetClusters: {{labelSelector: {{matchLabels: {{region: {region}}}}}}}\n"
+    '  addOnConditions: [{{conditionType: ManagedClusterConditionAvailable, operator: In, statusValues: ["True", "Unknown"]}}]\n'
+    "  taints: [{{key: {type}.io/c, effect: NoSchedule}}]\n",
+}  # fmt: skip
+
+
+def test_of_policies_that_come_and_go(tmp_path: Path) -> None:
+    """Each costs at most the clusters that it selects, before or after: never a full run."""
+    living, state, chance = Living.small(tmp_path / "fleet", 12, 10), state_in(tmp_path), Random(5)
+    for _ in range(3):
+        same(living, state, "the beginning")
+    there = set[str]()
+    for _ in range(14):
+        name = chance.choice(sorted(PASSING))
+        path, goes = f"policies/{name}.yaml", name in there and chance.random() < 0.5
+        values = {
+            "region": chance.choice(("eu", "us")),
+            "type": chance.choice("ab"),
+            "status": chance.choice(("True", "False")),
+        }
+        if goes:
+            living.puts({path: None}, f"{name} goes")
+        else:
+            living.put(path, "apiVersion: " + PASSING[name].format(**values))
+        there ^= {name} if goes or name not in there else set()
+        found = same(living, state, f"{name}: {values}, {goes}")
+        assert "whole fleet" not in found.looked_at, (name, found.looked_at)
 
 
 def test_of_projections_that_are_edited(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """The clusters that an edit of policies affects; the decisions about all others hold.
 
 This is determined from the stored state of a cluster that others may read: its inputs, conditions and taints. If a
-policy reads more than that, every cluster in its target is affected, and so is each cluster with something that the
-policy has decided, because its bookkeeping depends on the policy's version.
+policy reads more than that, or comes or goes, every cluster in its target is affected, and so is each cluster with
+something that the policy has decided, because its bookkeeping depends on the policy's version.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeVar
 
 from muster import cel
@@ -14,12 +15,9 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ADMISSION,
     CALENDAR,
-    CLUSTER_TAINT_POLICY,
     CLUSTERS,
-    CONDITION_POLICY,
     FLEET,
     PROJECTION,
-    PULSE_POLICY,
     TAINT_EFFECTS,
     Kind,
 )
@@ -35,11 +33,13 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.scopes import Scopes
 from muster.rules.projections.policy import Projection
+from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.scores.policy import ScorePolicy
 from muster.rules.stages import ROLLOUTS
+from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.policy import TaintPolicy
 
 #: Variables that a policy may read if only a cluster's summary is known.
@@ -47,9 +47,9 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: An edit of these kinds may affect anything.
-_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, CALENDAR, *ADMISSION)
+_OF_ALL: Final = (FLEET, CALENDAR, *ADMISSION)
 
-_P = TypeVar("_P", bound="Policy | Remedy | Rollout")
+_P = TypeVar("_P", bound="Policy | Remedy | Rollout | ClusterTaintPolicy")
 #: Does an edit affect a cluster?
 _Affects = Callable[[Object], bool]
 
@@ -68,19 +68,21 @@ def affected_clusters(
     """Return the clusters that an edit of policies affects. All decisions of the fleet `standing` are known.
 
     `before` and `after` hold policies and settings alone; `standing` has the settings and counts of the whole fleet.
-    `local`: the kinds in clusters' neighbourhoods. Raises ConcernsAll if the clusters cannot be determined.
+    `local`: the kinds in clusters' neighbourhoods. Raises AffectsAll if the clusters cannot be determined.
     """
     _require_known_effect(before, after)
     scopes, kinds = Scopes.of(standing, standing.rules, now), frozenset(local) - frozenset(CLUSTERS)
     were, are = before.compiled, after.compiled
     asks: list[_Affects] = [
         *(
-            _Condition.of(standing, scopes, *pair, kinds, are.of(ConditionPolicy)).concerns
+            _condition(standing, scopes, *pair, kinds, are.of(ConditionPolicy))
             for pair in _edited(were.of(ConditionPolicy), are.of(ConditionPolicy))
         ),
         *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
         *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
-        *(_Score(standing, *pair).concerns for pair in _edited(were.of(ScorePolicy), are.of(ScorePolicy))),
+        *(partial(_selected, *pair) for pair in _edited(were.of(ScorePolicy), are.of(ScorePolicy))),
+        *(_pulses(*pair, kinds) for pair in _edited(were.of(PulsePolicy), are.of(PulsePolicy))),
+        *(partial(_latches, *pair) for pair in _edited(taint_policies(before), taint_policies(after))),
         *(one.concerns for one in _projections(standing, before, after)),
         *(_Gates(standing, *pair).concerns for pair in _edited(were.of(Rollout), are.of(Rollout))),
     ]
@@ -95,9 +97,6 @@ def _require_known_effect(before: FleetWithPolicies, after: FleetWithPolicies) -
             raise AffectsAll(f"a {kind.name} was edited")
     if before.rules.grace != after.rules.grace:
         raise AffectsAll("agents may be silent for longer or shorter than before")
-    order = [[(policy.id, policy.type) for policy in one.compiled.of(ConditionPolicy)] for one in (before, after)]
-    if order[0] != order[1]:
-        raise AffectsAll(f"a {CONDITION_POLICY.name} decides another condition, or after others")
 
 
 def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | None, _P | None]]:
@@ -110,6 +109,28 @@ def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | No
 
 def _selects(policy: Policy | None, obj: Object) -> bool:
     return policy is not None and obj.kind in policy.target.kinds and policy.target.selects(obj)
+
+
+def _selected(old: Policy | None, new: Policy | None, obj: Object) -> bool:
+    """Does either version of a policy select the cluster?"""
+    return _selects(old, obj) or _selects(new, obj)
+
+
+def _latches(old: ClusterTaintPolicy | None, new: ClusterTaintPolicy | None, obj: Object) -> bool:
+    """Does either version of a ClusterTaintPolicy target the cluster?"""
+    return any(policy is not None and policy.targets(obj) for policy in (old, new))
+
+
+def _pulses(old: PulsePolicy | None, new: PulsePolicy | None, local: frozenset[Kind]) -> _Affects:
+    _require_clusters(local, old, new)
+    return partial(_selected, old, new)
+
+
+def _require_clusters(local: frozenset[Kind], *versions: Policy | None) -> None:
+    """AffectsAll if a version of a policy targets other objects of clusters."""
+    for policy in versions:
+        if policy is not None and not local.isdisjoint(policy.target.kinds):
+            raise AffectsAll(f"{policy.label} speaks of other objects of clusters")
 
 
 def _reads(policy: Policy, programs: Iterable[cel.Program | None]) -> frozenset[str]:
@@ -126,20 +147,6 @@ class _Condition:
     old: ConditionPolicy
     new: ConditionPolicy
     opaque: bool
-
-    @classmethod
-    def of(
-        cls, standing: FleetWithPolicies, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
-        local: frozenset[Kind], policies: Iterable[ConditionPolicy],
-    ) -> "_Condition":  # fmt: skip
-        """The edit. Raises ConcernsAll if it targets other objects of clusters."""
-        assert old is not None, "none has come or gone"
-        assert new is not None, "as above"
-        if not local.isdisjoint((*old.target.kinds, *new.target.kinds)):
-            raise AffectsAll(f"{new.label} speaks of other objects of clusters")
-        rivals = (one for one in policies if one.type == new.type and one.id != new.id)
-        rivalled = any(not set(one.target.kinds).isdisjoint((*old.target.kinds, *new.target.kinds)) for one in rivals)
-        return cls(standing, scopes, old, new, rivalled or any(map(_is_opaque, (old, new))))
 
     def concerns(self, obj: Object) -> bool:
         """May the edit change the condition of this cluster?"""
@@ -158,6 +165,22 @@ class _Condition:
         return (statement.status, statement.reason, statement.message) != tuple(
             decided.get(n) for n in ("status", "reason", "message")
         )
+
+
+def _condition(
+    standing: FleetWithPolicies, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
+    local: frozenset[Kind], policies: Iterable[ConditionPolicy],
+) -> _Affects:  # fmt: skip
+    """Return which clusters an edit of a ConditionPolicy affects. AffectsAll if it targets other objects of clusters,
+    or if a kind's headline is decided by other policies than before."""
+    _require_clusters(local, old, new)
+    if old is None or new is None or old.type != new.type:
+        if any(policy is not None and policy.type == kind.headline for policy in (old, new) for kind in CLUSTERS):
+            raise AffectsAll("other policies decide whether clusters are available")
+        return partial(_selected, old, new)
+    rivals = (one for one in policies if one.type == new.type and one.id != new.id)
+    rivalled = any(not set(one.target.kinds).isdisjoint((*old.target.kinds, *new.target.kinds)) for one in rivals)
+    return _Condition(standing, scopes, old, new, rivalled or any(map(_is_opaque, (old, new)))).concerns
 
 
 def _is_opaque(policy: ConditionPolicy) -> bool:
@@ -279,19 +302,6 @@ class _Projection:
             return True
         own = (one for one in self.versions if one.source.of_cluster and one.kind is obj.kind)
         return any(one.selector.matches(obj.labels) for one in own)
-
-
-@dataclass(frozen=True, slots=True)
-class _Score:
-    """An edit of a ScorePolicy: each cluster that either version selects is decided."""
-
-    standing: FleetWithPolicies
-    old: ScorePolicy | None
-    new: ScorePolicy | None
-
-    def concerns(self, obj: Object) -> bool:
-        """Does either version select the cluster?"""
-        return _selects(self.old, obj) or _selects(self.new, obj)
 
 
 def _names(value: Tree, name: str) -> bool:
