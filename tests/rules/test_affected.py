@@ -161,7 +161,10 @@ FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec
     [
         (condition("true"), condition("true +"), "a policy has an error"),
         (None, FLEET, "a Fleet was edited"),
-        (None, condition("true", type_="ManagedClusterConditionAvailable"), "whether clusters are available"),
+        (
+            None, condition("true", selecting("up"), type_="ManagedClusterConditionAvailable"),
+            "whether clusters are available",
+        ),
         (None, pulse("{kind: NodePool}"), "PulsePolicy/edited speaks of other objects of clusters"),
         (
             condition("true", "{kind: AdapterReport}"), condition("1 < 2", "{kind: AdapterReport}"),

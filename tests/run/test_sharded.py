@@ -2,7 +2,7 @@
 and message, in whatever order the shards come and whoever decides them. What they leave is a state as any other."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,12 +14,13 @@ from muster.run.executors import Executor, Here, Processes
 from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
 from muster.run.settle import settle
+from muster.run.shard import Answered, Shard
 from muster.run.sharded import decide_in_shards
 from muster.run.state import open_state
 from tests.rules.checks.test_waivers import waiver
 from tests.run.shards import Shuffled
 from tests.support.git import Content
-from tests.support.living import TAINT_POLICY, Living, lease, told
+from tests.support.living import TAINT_POLICY, Living, cluster, lease, told
 
 
 class Borrowed(Here):
@@ -167,6 +168,29 @@ def test_an_expression_that_fails_in_shards_is_told_of_the_whole_fleet(tmp_path:
     found = decide_in_shards(living.question(), "", lambda _: Here(), 1)
     assert told(found.settled) == living.whole()
     assert "failed for 4 objects" in str(found.settled.findings)
+
+
+@pytest.mark.parametrize("spec", ["heartbeats: {maxPerSecond: 0.05}", "adapters: {ManagedCluster: [validation]}"])
+def test_shards_that_were_given_something_else_are_decided_again(tmp_path: Path, spec: str) -> None:
+    """How long leases must last follows from all clusters together: no shard knows it, and nothing records it yet."""
+    living, rounds = Living.small(tmp_path / "fleet", 6, 12), list[str]()
+    for name in living.names:
+        living.put(f"clusters/{name}/cluster.yaml", cluster(name))
+
+    class Counted(Shuffled):
+        def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+            rounds.append(spec)
+            return super().decide(shards)
+
+    living.put(
+        "fleet.yaml", f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {{{spec}}}\n"
+    )
+    found = decide_in_shards(living.question(), "", lambda _: Counted(1), 8)
+    assert told(found.settled) == living.whole()
+    assert len(rounds) >= (2 if "heartbeats" in spec else 1)
+    living.land(found.settled)
+    again = decide_in_shards(living.question(), "", lambda _: Counted(2), 8)
+    assert told(again.settled) == living.whole()
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:

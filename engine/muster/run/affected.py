@@ -28,7 +28,7 @@ from muster.git.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, read_summaries
 from muster.run.part import FleetPart, Touched
-from muster.run.question import Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
+from muster.run.question import MOST, Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
 from muster.run.records import RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import RunState
@@ -357,11 +357,11 @@ class Deciding:
 
 
 class TermsMoved(WholeNeeded):
-    """Shards were decided with other terms than the fleet has: these."""
+    """Shards were decided with another lease floor, or as if adapters were used, or were not."""
 
-    def __init__(self, terms: "Terms") -> None:
+    def __init__(self, lease_floor: int, *, adapters: bool) -> None:
         super().__init__("clusters are given something else than before")
-        self.terms = terms
+        self.lease_floor, self.adapters = lease_floor, adapters
 
 
 def _decided_elsewhere(deciding: Deciding) -> bool:
@@ -387,9 +387,19 @@ def _terms_differ(deciding: Deciding) -> frozenset[int]:
         id_ for id_, name, before in part.state.given(part.chosen)
         if name in summaries and differs(before, given.about(summaries[name].objects, summaries[name].asked))
     ) if summaries else frozenset[int]()  # fmt: skip
-    if part.rest.shards and len(differing) > part.question.most * part.state.count():
-        raise TermsMoved(given.terms)
+    if len(differing) > MOST * part.state.count():
+        _require_assumed(part, given.terms)
     return differing
+
+
+def _require_assumed(part: FleetPart, terms: "Terms") -> None:
+    """TermsMoved if shards were decided with another lease floor, or as if adapters were used, or were not."""
+    from muster.rules.heartbeats.durations import LeaseFloor
+    from muster.rules.stages import Traits
+
+    shards, floor, adapters = part.rest.shards, terms.of(LeaseFloor).seconds, terms.of(Traits).uses_adapters
+    if shards is not None and (floor, adapters) != (part.facts.lease_floor, shards.adapters):
+        raise TermsMoved(floor, adapters=adapters)
 
 
 def _ordered(deciding: Deciding) -> frozenset[int]:

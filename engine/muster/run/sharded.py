@@ -24,8 +24,6 @@ from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
 from muster.git.trees import count_entries
-from muster.rules.heartbeats.durations import LeaseFloor
-from muster.rules.stages import Traits
 from muster.run.affected import TermsMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
@@ -218,8 +216,7 @@ class _Sharded:
         try:
             return run_part(part)
         except TermsMoved as moved:
-            self.lease_floor = moved.terms.of(LeaseFloor).seconds
-            self.adapters = moved.terms.of(Traits).uses_adapters
+            self.lease_floor, self.adapters = moved.lease_floor, moved.adapters
             raise _Anew from moved
 
     def _require_policies(self, settled: Settled) -> None:
