@@ -140,8 +140,9 @@ class Code(StrEnum):
         "nothing up.")
     REPORT_REPEATS_PART = ("MUS120", _E, "report that repeats another part",
         "A Lease, a report or the status of a cluster sets a field that another part sets already. The first "
-        "counts, people's files before agents' branches; the other counts as not sent. The object is decided. On an "
-        "agent's branch it is a warning.")
+        "counts, people's files before agents' branches; the other counts as not sent. If both are your files, the "
+        "object keeps its derived state, unless it is a Lease or an AdapterReport. On an agent's branch it is a "
+        "warning.")
     BRANCH_OF_NO_AGENT = ("MUS121", _W, "branch name of no agent",
         "An agent's branch is `agents/<cluster>`, with the lower-case name of one cluster. Nothing on another "
         "branch counts (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`). Outside `agents/` this is "

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
+from muster.data.codes import Code, Severity
 from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -31,7 +32,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import FilesRead, HeldByReports
-from muster.fleet.report_parts import merge_parts
+from muster.fleet.report_parts import is_forgotten, merge_parts
 from muster.fleet.settings import settings_of
 from muster.fleet.vanished.find import find_vanished
 from muster.fleet.vocabulary import rename_conditions, translate_builtin
@@ -154,7 +155,9 @@ class _Joining:
             return
         self.objects[id_], conflicts, twice = assembled
         self.findings.extend((*twice, *_conflict_findings(self.objects[id_], conflicts)))
-        if conflicts:
+        repeated = (found for found in twice if found.code == Code.REPORT_REPEATS_PART)
+        by_people = any(found.severity is Severity.ERROR for found in repeated)
+        if conflicts or (by_people and not is_forgotten(id_)):
             self.broken.add(id_)
 
 

@@ -141,7 +141,7 @@ def settings_of(
 
 
 def to_record(settings: Settings) -> Tree:
-    """The settings to record: all but the pulse sinks."""
+    """The settings to record: all but the pulse sinks. Empty if, and only if, there are none at all."""
     pulses = {name: value for name, value in mapping_at(settings.spec, "pulses").items() if name != "sinks"}
     rest = {name: value for name, value in settings.spec.items() if name != "pulses"}
-    return {**rest, **({"pulses": pulses} if pulses else {})}
+    return {**rest, **({"pulses": pulses} if pulses or (settings.spec.get("pulses") and not rest) else {})}

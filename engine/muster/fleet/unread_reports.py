@@ -56,7 +56,7 @@ def held_by_reports(
         silenced = any(_is_cluster(id_, cluster) for id_ in ids) or (reports.paths and ref not in heard)
         if silenced and not is_collected(ref):  # a collector is no agent
             clusters.add(cluster)
-    found = (messages.invalid_agent_file(lost_declaration(part)) for part in bare)
+    found = (messages.invalid_agent_file(lost_declaration(part, "status")) for part in bare)
     return HeldByReports(frozenset(broken), frozenset(clusters), tuple(found))
 
 

@@ -12,7 +12,7 @@ from tests.features.pulses.test_walkthrough import fleet
 from tests.support import in_process
 from tests.support.git import Repo, clone
 
-FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {}\n"
+FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
 NOW = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
 
 

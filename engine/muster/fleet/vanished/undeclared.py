@@ -12,14 +12,15 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, PLACEMENT_DECISION, kind_of
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, FLEET, PLACEMENT_DECISION, kind_of
 from muster.data.names import slip_of
 from muster.data.source import Layer, Part
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.approvals import is_human_decision
 from muster.fleet.declaration import declares, needs_declaration
 from muster.fleet.places import place_of
-from muster.fleet.report_parts import report_sections
+from muster.fleet.report_parts import report_sections, says_nothing
+from muster.fleet.settings import RECORD
 from muster.fleet.vanished.search import Search, earlier_content, names_object
 
 _SECTIONS = ("spec", "status")
@@ -33,9 +34,11 @@ def by_declaration(search: Search) -> None:
     for part in _bare_parts(search):
         does_nothing = not any(isinstance(part.body.get(section), dict) for section in _SECTIONS)
         misplaced = isinstance(dig(part.body, "metadata", _section(part.id)), dict)
-        if (does_nothing and needs_declaration(part.id)) or misplaced:
+        # What the Fleet had is recorded, so no history is asked.
+        had_settings = FLEET.has(part.id) and bool(dig(search.previous.get(part.id), *RECORD))
+        if (does_nothing and needs_declaration(part.id)) or misplaced or had_settings:
             _keep(search, part)
-        else:
+        elif not FLEET.has(part.id):
             doubtful.append(part)
     for path, parts in grouped((part.source.path, part) for part in doubtful).items():
         before = _declared_before(search, path, parts[0].source.oid)
@@ -50,10 +53,25 @@ def _bare_parts(search: Search) -> Iterator[Part]:
         if part.layer is not Layer.INPUT or part.source.ref:
             continue
         if needs_declaration(part.id):
-            if part.id not in search.declared and not is_human_decision(part):
+            if (part.id not in search.declared and not is_human_decision(part)) or (
+                part.id in search.declared and _is_hollow(part) and not _is_reported(search, part.id)
+            ):
                 yield part
         elif _may_have_lost(part) and not any(_section(part.id) in body for body in search.current[part.id]):
             yield part
+
+
+def _is_hollow(part: Part) -> bool:
+    """Is there nothing in it but the object's name?"""
+    return (
+        set(part.body) <= {"apiVersion", "kind", "metadata", *_SECTIONS}
+        and says_nothing(part)
+        and (set(mapping_at(part.body, "metadata")) <= {"name", "namespace", *_SECTIONS})
+    )
+
+
+def _is_reported(search: Search, id_: ObjectId) -> bool:
+    return any(isinstance(body.get("status"), dict) for body in search.current[id_])
 
 
 def _may_have_lost(part: Part) -> bool:
@@ -85,13 +103,14 @@ def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]
 def _keep(search: Search, part: Part) -> None:
     if part.id not in search.reading.broken and part.id not in search.broken:
         search.broken.add(part.id)
-        search.findings.append(lost_declaration(part))
+        section = "status" if part.id in search.declared else _section(part.id)
+        search.findings.append(lost_declaration(part, section))
 
 
-def lost_declaration(part: Part) -> Finding:
+def lost_declaration(part: Part, section: str) -> Finding:
     """Return the finding about a document that no longer declares its object, at the key that was probably meant."""
-    key, hint = _meant(part.body, _section(part.id))
-    message = f"{part.id} has no {_section(part.id)} here, and no other file gives it one: it stays as it was"
+    key, hint = _meant(part.body, section)
+    message = f"{part.id} has no {section} here, and no other file gives it one: it stays as it was"
     return finding(Code.DECLARATION_LOST, message, place_of((part,), key), hint=hint, object_=part.id)
 
 
