@@ -3,7 +3,9 @@
 `BEFORE_READING` compares the question with the last run's state, `AFTER_READING` checks what the files contain,
 `NOT_RECORDED` what is wrong with them, and `AFTER_DECIDING` the decisions. A row affects the neighbourhoods that it
 names, what clusters share (`SHARED`: wide stages run), or the whole fleet (`FLEET`: WholeNeeded, with the row's text as
-the reason). Incremental runs are correct if and only if no row is missing: the simulated fleets in tests/run check it.
+the reason). What stages are given has no rows of its own: what clusters were given is recorded, and compared
+(`muster.rules.given`). Incremental runs are correct if and only if no other row is missing: the simulated fleets in
+tests/run check it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
