@@ -14,7 +14,7 @@ from muster.run.incremental import answer
 from muster.run.state import open_state
 from tests.support import subjects
 from tests.support.breakages import WAYS
-from tests.support.episodes import Course, Line, begun, problems
+from tests.support.episodes import Course, Line, begun, decided_in_shards, problems
 
 #: Each kind meets one way in so many.
 _SHARE = 12
@@ -62,3 +62,15 @@ def test_incremental_runs_decide_the_same(line: Line, control: Course, tmp_path:
     assert state is not None
     answer(line.question(subjects.SETTLED), state).remember(state)
     assert list(problems(control, line, path, way, state)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "way"),
+    [
+        ("subjects/managedclusterset.yaml", "a wrong type"),
+        (f"{subjects.REF}:sent/managedcluster.yaml", "a duplicate key"),
+        (f"{subjects.REF}:sent/addonplacementscore.yaml", "a wrong type"),
+    ],
+)
+def test_shards_decide_the_same(line: Line, path: str, way: str) -> None:
+    assert decided_in_shards(line, path, way)

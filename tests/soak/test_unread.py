@@ -8,7 +8,7 @@ from muster.run.incremental import answer
 from muster.run.state import open_state
 from tests.support import subjects
 from tests.support.breakages import WAYS, Entry
-from tests.support.episodes import Course, Line, Moment, begun, problems
+from tests.support.episodes import Course, Line, Moment, begun, decided_in_shards, problems
 
 #: Of these nothing depends on the fleet's state: losing one is a finding at most.
 _IDLE = frozenset((
@@ -35,6 +35,12 @@ def test_a_broken_file_changes_nothing(line: Line, control: Course, tmp_path: Pa
     assert state is not None
     answer(line.question(subjects.SETTLED), state).remember(state)
     assert list(problems(control, line, path, way, state)) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("path", [*subjects.SUBJECTS, *subjects.REPORTS])
+def test_shards_decide_the_same(line: Line, path: str, way: str) -> None:
+    decided_in_shards(line, path, way)
 
 
 @pytest.mark.parametrize("path", [path for path in subjects.SUBJECTS if Path(path).stem not in _IDLE])

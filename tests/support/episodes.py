@@ -20,10 +20,12 @@ from muster.git.fastimport import build_commit
 from muster.git.repository import Repository, open_repository
 from muster.run.changes import commit_message
 from muster.run.incremental import answer
-from muster.run.question import Question
+from muster.run.question import Question, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
+from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState
+from tests.run.shards import Shuffled
 from tests.support import subjects
 from tests.support.breakages import Edit, Entry, edit_of
 from tests.support.git import Repo, new_repository
@@ -213,6 +215,18 @@ RECOVERIES = (
     f"ManagedCluster/{subjects.RETURNS}: condition ManagedClusterConditionAvailable Unknown -> True",
     f"ManagedCluster/{subjects.RETURNS}: taint cluster.open-cluster-management.io/unreachable:NoSelect removed",
 )
+
+
+def decided_in_shards(line: Line, path: str, way: str) -> bool:
+    """Was the broken fleet decided in shards, and as a whole in the same way? False if shards cannot decide it."""
+    edit = edit_of(way, path, {**subjects.SUBJECTS, **subjects.REPORTS}[path])
+    broken = line.commit(edit or NO_EDIT)
+    try:
+        sharded = decide_in_shards(broken.question(subjects.EDITED), "asked", lambda _: Shuffled(1), 6)
+    except WholeNeeded:
+        return False
+    assert told(sharded.settled) == told(broken.cold(subjects.EDITED)), (path, way)
+    return True
 
 
 def puts(files: Mapping[str, str]) -> Edit:
