@@ -190,7 +190,7 @@ class Living:
             before = self.landed.get(path)
             if before and text and path.endswith(".yaml") and (self.repo.path / path).exists():
                 same_as_landed = (self.repo.path / path).read_text(encoding="utf-8") == before
-                assert not same_as_landed or yaml.safe_load(before) != yaml.safe_load(text), path
+                assert not same_as_landed or [*yaml.safe_load_all(before)] != [*yaml.safe_load_all(text)], path
         self.landed.update(files)
 
     # -- what happens
