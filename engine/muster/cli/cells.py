@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from muster.data.kinds import ACCEPTED, CALENDAR
+from muster.data.kinds import ACCEPTED, CALENDAR, MANAGED_CLUSTER, Kind
 from muster.data.times import age, ago, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.approvals import CERTIFICATE
-from muster.fleet.clusters import parse_members
-from muster.fleet.objects import Object
+from muster.fleet.clusters import ClusterState, parse_members
+from muster.fleet.objects import Object, by_type
 from muster.rules.policies.csr import issued_certificate
 
 
@@ -209,10 +209,21 @@ def _taint_text(taint: Tree) -> str:
     return f"{key}{value}:{taint.get('effect', '')}"
 
 
-def accepted(body: Tree, _now: datetime) -> str:
-    """Does the hub accept the cluster?"""
-    status = condition(body, ACCEPTED).get("status")
-    return {"True": "yes", "False": "denied"}.get(str(status), "no")
+def cluster_field(kind: Kind, field: str) -> Callable[[Tree, datetime], str]:
+    """A cell with a field of `ClusterState`. Until the cluster is accepted or denied, all but `accepted` are empty:
+    before that, nobody vouches for what its agent reports."""
+
+    def cell(body: Tree, now: datetime) -> str:
+        state = ClusterState.of(kind, by_type(mappings_at(body, "status", "conditions")))
+        if kind is MANAGED_CLUSTER and not condition(body, ACCEPTED) and field != "accepted":
+            return "-"
+        text = getattr(state, field)
+        if field == "since":
+            moment = try_time(text)
+            return "-" if moment is None else age(moment, now)
+        return text or "-"
+
+    return cell
 
 
 def renewed(body: Tree, now: datetime) -> str:
@@ -276,11 +287,6 @@ def available(*path: str) -> Callable[[Tree, datetime], str]:
         return str(next(found, "-"))
 
     return cell
-
-
-def once_accepted(cell: Callable[[Tree, datetime], str]) -> Callable[[Tree, datetime], str]:
-    """A cell that stays empty until the cluster is accepted: before that, nobody vouches for what its agent reports."""
-    return lambda body, now: cell(body, now) if condition(body, ACCEPTED) else "-"
 
 
 def age_of(*path: str) -> Callable[[Tree, datetime], str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from muster.cli import cells
 from muster.cli.table import Heading
-from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.clusters import CLUSTER_SET
@@ -28,26 +28,25 @@ class Column:
         return Heading(self.header, self.short, self.rank)
 
 
-_AVAILABLE = MANAGED_CLUSTER.headline
 _NAME = Column("NAME", cells.text("metadata", "name"))
 _NAMESPACE = Column("NAMESPACE", cells.text("metadata", "namespace"))
 _KIND = Column("KIND", cells.target, rank=1)
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
-        Column("ACCEPTED", cells.accepted, rank=2),
-        Column("AVAILABLE", cells.once_accepted(cells.status(_AVAILABLE))),
-        Column("SINCE", cells.once_accepted(cells.since(_AVAILABLE)), rank=1),
+        Column("ACCEPTED", cells.cluster_field(MANAGED_CLUSTER, "accepted"), rank=2),
+        Column("AVAILABLE", cells.cluster_field(MANAGED_CLUSTER, "status")),
+        Column("SINCE", cells.cluster_field(MANAGED_CLUSTER, "since"), rank=1),
         Column("TAINTS", cells.taints, rank=3),
-        Column("REASON", cells.once_accepted(cells.reason(_AVAILABLE)), rank=5),
+        Column("REASON", cells.cluster_field(MANAGED_CLUSTER, "reason"), rank=5),
     ),
     "Cluster": (
         _NAME,
-        Column("READY", cells.status("Ready")),
-        Column("SINCE", cells.since("Ready"), rank=1),
+        Column("READY", cells.cluster_field(KARMADA_CLUSTER, "status")),
+        Column("SINCE", cells.cluster_field(KARMADA_CLUSTER, "since"), rank=1),
         Column("TAINTS", cells.taints, rank=3),
         Column("REMEDIES", cells.texts("status", "remedyActions"), rank=2),
-        Column("REASON", cells.reason("Ready"), rank=4),
+        Column("REASON", cells.cluster_field(KARMADA_CLUSTER, "reason"), rank=4),
     ),
     "Placement": (
         _NAMESPACE,

@@ -12,6 +12,7 @@ from typing import Final
 
 from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, Kind
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 
 #: The condition of a cluster whose agent has reported once.
@@ -32,6 +33,31 @@ def state_of(kind: Kind, conditions: Mapping[str, Tree]) -> str:
         if accepted == "True" and status not in ("True", "False") and dig(conditions.get(JOINED), "status") != "True":
             return NOT_JOINED
     return status if isinstance(status, str) and status in STATES else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """How a cluster is: its acceptance (`yes`, `no`, `denied`), its state, why it is in it, and since when.
+
+    `status` is that of its headline condition. The reason and the message of a denied cluster are those of the denial.
+    """
+
+    accepted: str
+    state: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+    @classmethod
+    def of(cls, kind: Kind, conditions: Mapping[str, Tree]) -> "ClusterState":
+        """Read the conditions of a whole cluster, by type."""
+        accepted = str(dig(conditions.get(ACCEPTED), "status"))
+        known = {"True": "yes", "False": "denied"}.get(accepted, "no") if kind is MANAGED_CLUSTER else "yes"
+        state, headline = state_of(kind, conditions), conditions.get(kind.headline)
+        why = conditions.get(ACCEPTED) if state == DENIED else headline
+        texts = (dig(why, "reason"), dig(why, "message"), dig(since_of(kind, conditions), "lastTransitionTime"))
+        return cls(known, state, str(dig(headline, "status") or ""), *(str(text or "") for text in texts))
 
 
 def since_of(kind: Kind, conditions: Mapping[str, Tree]) -> Tree:

@@ -68,18 +68,29 @@ def leases_by_cluster(view: View) -> Mapping[str, Tree]:
 
     One with the standard name wins over one found by its label alone.
     """
-    return view.once(_leases_by_cluster)
+    return view.once(_bodies_by_cluster)
 
 
-def _leases_by_cluster(view: View) -> Mapping[str, Tree]:
-    found: dict[str, Tree] = {}
+def _bodies_by_cluster(view: View) -> Mapping[str, Tree]:
+    return {cluster: obj.body for cluster, obj in view.once(_leases_by_cluster).items()}
+
+
+def _leases_by_cluster(view: View) -> Mapping[str, Object]:
+    found: dict[str, Object] = {}
     for obj in view.of(LEASE):
         cluster = leased_cluster(obj)
         if obj.id.name == LEASE_NAME:
-            found[cluster] = obj.body
+            found[cluster] = obj
         elif cluster:
-            found.setdefault(cluster, obj.body)
+            found.setdefault(cluster, obj)
     return found
+
+
+def counting_lease(view: View, cluster: str) -> ObjectId:
+    """Return the id of the Lease that counts as a cluster's heartbeat: that of `effective_leases`, else the one that
+    muster would derive."""
+    own = view.once(_leases_by_cluster).get(cluster)
+    return lease_id(cluster) if own is None else own.id
 
 
 def effective_leases(view: View) -> Mapping[str, Tree]:

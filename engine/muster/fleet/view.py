@@ -178,6 +178,16 @@ class View:
             }
         )
 
+    def whole_conditions(self, id_: ObjectId) -> dict[str, Tree]:
+        """Conditions by type, as `whole` has them: decided ones over reported ones."""
+        found = dict(self.reported(id_))
+        for path, decision in self.decisions(id_).items():
+            if len(path) == 3 and path[1] == "conditions" and path[0] == "status":
+                found.pop(path[2][0], None)
+                if decision.value is not None:
+                    found[path[2][0]] = decision.value
+        return found
+
     def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as agents report them in the inputs."""
         known = self._index.reported.get(id_)

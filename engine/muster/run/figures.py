@@ -29,7 +29,7 @@ def sorted_words(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "
 
 def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
     """Return a cluster's kind and state."""
-    return id_.kind, state_of(kind_of(id_), {**view.reported(id_), **view.conditions(id_)}) or "none"
+    return id_.kind, state_of(kind_of(id_), view.whole_conditions(id_)) or "none"
 
 
 def status_total(kind: str, status: str) -> str:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from muster.data.tree import Tree
 from muster.features.page.availability import members_of
+from muster.features.page.details import ClusterDetails
 from muster.features.page.following import Shown, of_clusters, show_update, show_whole
-from muster.features.page.overview import ClusterDetails, overview, placement_details
+from muster.features.page.overview import overview, placement_details
 from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
 from muster.run.state import RunState, open_state

@@ -9,7 +9,7 @@ from muster.cli.columns import rows
 from muster.cli.table import Heading, paragraph, table_lines
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, ROLLOUT, is_cluster, kind_of
+from muster.data.kinds import ADAPTER_REPORT, NODE_POOL, PLACEMENT, ROLLOUT, is_cluster, kind_of
 from muster.data.printable import printable
 from muster.data.times import age, ago, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
@@ -17,11 +17,10 @@ from muster.data.yaml.emitter import emit
 from muster.data.yaml.positions import locate
 from muster.features.explain.reads import field_label
 from muster.features.history.history import ObjectHistory, Transition
-from muster.fleet.leases import renew_time
-from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.placements.reasons import why
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.cluster_summary import ClusterSummary, ConditionSummary, conditions_of
 from muster.run.run import Run
 
 
@@ -79,11 +78,12 @@ def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]
     own = ("taints",) if is_cluster(id_) else ()
     yield from _section("Spec", _tree(mapping_at(body, "spec"), own))
     yield from _section("Status", _tree(mapping_at(body, "status"), ("conditions", "muster", "stages")))
-    yield from _section("Taints", _taints(body, decisions, run.now) if is_cluster(id_) else ())
-    yield from _section("Conditions", _conditions(body, decisions, run.now))
+    summary = ClusterSummary.of(run, id_) if is_cluster(id_) else None
+    yield from _section("Taints", _taints(summary, run.now) if summary else ())
+    yield from _section("Conditions", _conditions([*conditions_of(run, id_, body)], run.now))
     yield from _section("Stages", _stages(body) if ROLLOUT.has(id_) else ())
     yield from _section("Held", _held(run.fleet, id_))
-    yield from _section("Leases", _leases(run, id_))
+    yield from _section("Leases", _leases(summary, run.now) if summary else ())
     yield from _section("Reports", _reports(run, id_))
     yield from _section("Decisions", _decisions(run, id_, decisions))
     yield from _section(
@@ -140,20 +140,15 @@ def _since(value: Tree, now: datetime) -> str:
     return "-" if moment is None else age(moment, now)
 
 
-def _conditions(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> Iterator[str]:
-    found = mappings_at(body, "status", "conditions")
-    cells = [
-        [str(one.get("type")), str(one.get("status")), _since(one.get("lastTransitionTime"), now),
-         str(one.get("reason") or "-")]
-        for one in found
-    ]  # fmt: skip
+def _conditions(found: Sequence[ConditionSummary], now: datetime) -> Iterator[str]:
+    cells = [[one.type, one.status, _since(one.since, now), one.reason or "-"] for one in found]
     heading, *lines = _table(["TYPE", "STATUS", "AGE", "REASON"], cells)
     for one, line in zip(found, lines, strict=True):
         if one is found[0]:
             yield heading
         yield line
-        yield from _below(str(one.get("message") or ""))
-        yield from _below(_by(decisions.get(("status", "conditions", (str(one.get("type")),)))))
+        yield from _below(one.message)
+        yield from _below(_by(one.decision))
 
 
 def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> list[str]:
@@ -166,13 +161,10 @@ def _below(text: str) -> list[str]:
     return paragraph(printable(text), "  ", "  ") if text else []
 
 
-def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> Iterator[str]:
-    rules = {path[2][:2]: decision for path, decision in decisions.items() if path[:2] == ("spec", "taints")}
-    for taint in mappings_at(body, "spec", "taints"):
-        value = f"={taint['value']}" if taint.get("value") else ""
-        key, effect = str(taint.get("key")), str(taint.get("effect"))
-        yield printable(f"{key}{value}:{effect}, added {_ago(taint.get('timeAdded'), now)}")
-        yield from _below(_by(rules.get((key, effect))))
+def _taints(summary: ClusterSummary, now: datetime) -> Iterator[str]:
+    for taint in summary.taints:
+        yield printable(f"{taint}, added {_ago(taint.since, now)}")
+        yield from _below(_by(taint.decision))
 
 
 def _stages(body: Tree) -> Iterator[str]:
@@ -195,17 +187,14 @@ def _held(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
             yield from _below(one.reason)
 
 
-def _leases(run: Run, id_: ObjectId) -> Iterator[str]:
-    """The Leases of a cluster."""
-    if not is_cluster(id_):
-        return
-    for obj in run.fleet.of(LEASE):
-        if cluster_of(obj) == id_.name:
-            moment = try_time(renew_time(obj.body))
-            seconds = dig(obj.body, "spec", "leaseDurationSeconds")
-            every = f", every {seconds} s" if seconds is not None else ""
-            renewed = "never renewed" if moment is None else f"renewed {ago(moment, run.now)}, at {format_time(moment)}"
-            yield printable(f"{obj.id.namespace}/{obj.id.name}: {renewed}{every}")
+def _leases(summary: ClusterSummary, now: datetime) -> Iterator[str]:
+    """The Lease of a cluster, and those of others in its place."""
+    for lease in summary.leases:
+        moment = try_time(lease.renewed)
+        every = f", every {lease.seconds} s" if lease.seconds is not None else ""
+        renewed = "never renewed" if moment is None else f"renewed {ago(moment, now)}, at {format_time(moment)}"
+        other = "" if lease.counts else "; not the cluster's heartbeat"
+        yield printable(f"{lease.id.namespace}/{lease.id.name}: {renewed}{every}{other}")
 
 
 def _reports(run: Run, id_: ObjectId) -> Iterator[str]:

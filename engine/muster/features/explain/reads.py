@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cached_property
 from typing import Any, Final, cast
 
 from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
 from muster.data.decision import AnyPath, Input, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, FLEET, MANAGED_CLUSTER, kind_of
 from muster.data.source import Part, Place
 from muster.data.times import try_time
 from muster.data.tree import At, Tree, dig
-from muster.fleet.leases import LEASE_SECONDS, SHORTENED, lease_id, leased_cluster
+from muster.fleet.leases import LEASE_SECONDS, SHORTENED, counting_lease
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of, plain_steps
@@ -217,12 +216,9 @@ class Reader:
         obj = self.source(self._id)
         return MANAGED_CLUSTER.id(cluster_of(obj) if obj is not None else self._id.namespace or self._id.name)
 
-    @cached_property
+    @property
     def _lease(self) -> ObjectId:
-        """The cluster's Lease: a search of all of them."""
-        name = self._cluster().name
-        of_it = [obj.id for obj in self._fleet.of(LEASE) if leased_cluster(obj) == name]
-        return lease_id(name) if lease_id(name) in of_it or not of_it else of_it[0]
+        return counting_lease(self._fleet, self._cluster().name)
 
 
 def _is_written(obj: Object, at: AnyPath) -> bool:

@@ -9,35 +9,28 @@ from itertools import islice
 from muster.cli import cells
 from muster.cli.cells import condition, held_effects, short_label
 from muster.cli.waiting import cluster_of, waiting
-from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ADAPTER_REPORT,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
-    CLUSTERS,
     CSR,
     FLEET,
-    LEASE,
     MANAGED_CLUSTER,
     MANAGED_CLUSTER_SET,
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
     REMEDY,
     ROLLOUT,
-    is_cluster,
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
-from muster.features.explain.reads import field_label
-from muster.features.page.card import card, field_name, version_of
-from muster.features.page.trees import trees_of
-from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
+from muster.features.page.details import field_name
+from muster.fleet.clusters import CLUSTER_SET, parse_members
 from muster.fleet.fleet import sorted_objects
-from muster.fleet.neighbourhoods import homes
-from muster.fleet.objects import Object, by_type
+from muster.fleet.objects import Object
 from muster.rules.checks.waivers import shown
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.reasons import Why, why_each
@@ -47,74 +40,13 @@ from muster.rules.rollouts.policy import Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.reasons import clusters_of_rollout
 from muster.rules.rollouts.status import ROLLED_OUT
+from muster.run.cluster_summary import cluster_state, version_of
 from muster.run.run import Run
 
 #: Limits of what changes next: decisions looked at, lines, and objects named in each.
 _MAX_DUE, _MAX_NEXT, _MAX_NAMES = 2000, 8, 5
 #: How many of the clusters that a Placement does not choose are listed; the reasons count all.
 _MAX_LEFT_OUT = 500
-
-
-class ClusterDetails:
-    """The details of clusters: their objects, files, and decided fields with rules."""
-
-    def __init__(self, run: Run) -> None:
-        self._run, self._files = run, _files(run)
-        self._by_name: dict[str, list[ObjectId]] = {}
-        for id_, home in homes(run.fleet).of.items():
-            self._by_name.setdefault(home, []).append(id_)
-        for obj in run.fleet.clusters():
-            self._by_name.setdefault(obj.id.name, [obj.id])
-        names = {obj.id.name for obj in run.fleet.clusters()}
-        self._trees = trees_of(run, {name: ids for name, ids in self._by_name.items() if name in names})
-
-    def of(self, name: str) -> list[Tree]:
-        """The details of one cluster."""
-        ordered = sorted(self._by_name[name], key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
-        return [
-            _object(self._run, id_, self._files.get(id_, ()), self._trees(id_) if is_cluster(id_) else {})
-            for id_ in ordered
-        ]
-
-    def lease_files(self, name: str) -> list[str]:
-        """The files of a cluster's leases that are on the branch."""
-        leases = (id_ for id_ in self._by_name[name] if LEASE.has(id_))
-        return [path for id_ in leases for path, ref in self._files.get(id_, ()) if not ref]
-
-    def card(self, name: str) -> Tree:
-        """What the cluster's page says first."""
-        home = self._by_name[name]
-        ids = (kind.id(name) for kind in CLUSTERS)
-        obj = next(self._run.fleet.objects[id_] for id_ in ids if id_ in self._run.fleet.objects)
-        return card(self._run, obj, home)
-
-
-def _files(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
-    """The files of each object: path, and the agent's branch if it is on one."""
-    found: dict[ObjectId, list[tuple[str, str]]] = {}
-    for part in run.fleet.read.parts:
-        place = (part.source.path, part.source.ref)
-        if place not in (known := found.setdefault(part.id, [])):
-            known.append(place)
-    return found
-
-
-def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]], trees: Mapping[str, Tree]) -> Tree:
-    decided = run.fleet.decisions(id_)
-    fields = [_field(path, decision, trees) for path, decision in decided.items() if decision.value is not None]
-    return {
-        "id": str(id_),
-        "files": [{"path": path, "ref": ref} for path, ref in sorted(files)],
-        "fields": sorted(fields, key=lambda field: str(field["field"])),
-    }
-
-
-def _field(path: Path, decision: Decision, trees: Mapping[str, Tree]) -> dict[str, Tree]:
-    value, because, label = decision.value, decision.because, field_label(path)
-    return {
-        "field": label, "value": value, "rule": because.rule, "why": because.text, "tree": trees.get(label),
-        "until": format_time(decision.horizon) if decision.horizon else "",
-    }  # fmt: skip
 
 
 def placement_details(run: Run) -> Iterator[Tree]:
@@ -288,14 +220,11 @@ def _numbered(rows: Iterable[Tree]) -> Tree:
 def _row(run: Run, obj: Object) -> Tree:
     """A cluster's row: name, kind, accepted, state, reason, since, region, set, taints, held, version, other labels."""
     body = run.fleet.whole(obj.id)
-    found = condition(body, obj.kind.headline)
-    labels = mapping_at(body, "metadata", "labels")
-    accepted = cells.accepted(body, run.now) if obj.kind.name == "ManagedCluster" else "yes"
-    state = state_of(obj.kind, by_type(mappings_at(body, "status", "conditions")))
+    found, labels = cluster_state(obj.id, body), mapping_at(body, "metadata", "labels")
     region = next((name for name in REGIONS if labels.get(name)), "")
     return [
-        obj.id.name, obj.kind.name, accepted, state, str(found.get("reason") or ""),
-        str(found.get("lastTransitionTime") or ""), str(labels.get(region) or ""), str(labels.get(CLUSTER_SET) or ""),
+        obj.id.name, obj.kind.name, found.accepted, found.state, found.reason, found.since,
+        str(labels.get(region) or ""), str(labels.get(CLUSTER_SET) or ""),
         _words(cells.taints(body, run.now)), "; ".join(held_effects(body)), version_of(body),
         {str(name): str(text) for name, text in sorted(labels.items()) if name not in (region, CLUSTER_SET)},
     ]  # fmt: skip

@@ -17,7 +17,8 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import Member, availability, file_of, members_of
-from muster.features.page.overview import ClusterDetails, ClusterRows, overview, placement_details, rollout_details
+from muster.features.page.details import ClusterDetails
+from muster.features.page.overview import ClusterRows, overview, placement_details, rollout_details
 from muster.features.page.timeline import BEATS_WINDOW, Timeline, heartbeats
 from muster.git.forges import Links, links_of
 from muster.git.repository import Repository

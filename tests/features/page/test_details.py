@@ -11,7 +11,8 @@ from muster.data.decision import Because, Decision
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree
-from muster.features.page.overview import ClusterDetails, ClusterRows, overview
+from muster.features.page.details import ClusterDetails
+from muster.features.page.overview import ClusterRows, overview
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
 from tests.features.pulses.test_walkthrough import cluster
