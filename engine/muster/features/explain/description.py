@@ -18,7 +18,7 @@ from muster.data.yaml.positions import locate
 from muster.features.explain.reads import field_label
 from muster.features.history.history import ObjectHistory, Transition
 from muster.fleet.places import place_of, plain_steps
-from muster.rules.placements.reasons import why
+from muster.rules.placements.reasons import left_out, why
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.cluster_summary import ClusterSummary, ConditionSummary, conditions_of
 from muster.run.run import Run
@@ -217,6 +217,7 @@ def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> I
         yield from paragraph(
             printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  "
         )
+        yield from _below(left_out(choices))
     for path, decision in sorted(decisions.items(), key=lambda item: field_label(item[0])):
         value = _shown(decision.value)
         if value and path[0] != "metadata" and path[:2] not in _NOT_LISTED:

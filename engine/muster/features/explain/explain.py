@@ -32,6 +32,8 @@ _DECISIVE_FIELDS: Final = _CONDITION_FIELDS | {"statusExpression"}
 #: The fields below `status.muster` that are shown.
 _SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef", "rollouts", "projections"))
 
+_SATISFIED: Final = "status.conditions[PlacementSatisfied]"
+
 
 class NothingDecided(ValueError):  # noqa: N818 - no error of muster's
     """The object, or its field, has no decision."""
@@ -79,7 +81,9 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
         raise NothingDecided(
             f"{id_} has no decided field {field!r}; {hint or f'there are {few(labels)}' if labels else ''}".rstrip("; ")
         )
-    return Explanation(id_, run.now, found)
+    # The condition has upstream's text, which blames predicates; the clusters' own reasons are exact.
+    exact = choices if any(one.label == _SATISFIED for one in found) else ()
+    return Explanation(id_, run.now, found, exact)
 
 
 def _revision(run: Run, id_: ObjectId, cluster: str) -> Explained | None:

@@ -4,9 +4,11 @@ The text completes the sentence "cluster X left placement Y because ..."; `rule`
 `pending`, `deleting`, `set`, `predicate`, `taint`, `limit`, `spread`, `selected`, `frozen` or `kept`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from datetime import datetime
+from typing import Final
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
@@ -59,6 +61,30 @@ def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[Objec
     """Yield the same for each of some Placements, which are all scheduled once."""
     schedule = _schedule(fleet, now)
     yield from (_why(fleet, schedule, placement) for placement in placements)
+
+
+#: What is said of the clusters that a Placement leaves out, by the rule.
+_LEFT_OUT: Final = {
+    "removed": "removed", "denied": "denied", "pending": "not accepted", "deleting": "being deleted",
+    "set": "in none of its sets", "predicate": "matched by no predicate", "taint": "with a taint that is not tolerated",
+    "limit": "beyond the number of clusters", "spread": "left out to keep the topologies even", "frozen": "frozen",
+    "kept": "with an error",
+}  # fmt: skip
+
+
+def left_out(choices: Iterable[Why]) -> str:
+    """Return how many clusters a Placement does not choose and why: `2 with a taint that is not tolerated, 1 denied`;
+    empty for none.
+
+    Upstream's condition PlacementSatisfied names predicates whatever excludes the clusters. This is true as of the
+    instant of looking only, because time ends tolerations, so it is not part of the condition.
+    """
+    counts = Counter(one.rule for one in choices if not one.selected)
+    return ", ".join(f"{count} {_LEFT_OUT[rule]}" for rule, count in sorted(counts.items(), key=_most_first))
+
+
+def _most_first(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
 
 
 def _schedule(fleet: FleetWithPolicies, now: datetime) -> Schedule:
