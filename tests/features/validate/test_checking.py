@@ -169,6 +169,11 @@ POOL = (
     "spec: {clusterName: prod1, replicas: 1}\n"
 )
 
+ADD_ON = (
+    "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\n"
+    "metadata: {name: w, namespace: c4}\nspec: {}\n"
+)
+
 
 def member(name: str, *, region: str = "region", of: str = "default", seconds: str = "60") -> str:
     return (
@@ -213,6 +218,11 @@ FLEET = {
             {}, {"binding.yaml": None},
             ["MUS234 web.yaml: Placement/shop/web selects no cluster: no set is bound to namespace 'shop'"],
             id="the last binding",
+        ),
+        pytest.param(
+            {"add-on.yaml": ADD_ON}, {"clusters/c4.yaml": None},
+            ["MUS210 add-on.yaml: ManagedClusterAddOn/c4/w names the cluster 'c4', which does not exist"],
+            id="the cluster of an add-on",
         ),
         pytest.param({}, {"clusters/prod-1.yaml": member("prod-1")}, [], id="only a hint elsewhere"),
         pytest.param({}, {"clusters/prod1.yaml": member("prod1")}, [], id="a missing cluster comes"),

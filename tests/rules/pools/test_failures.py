@@ -48,6 +48,47 @@ def deleted(play: Play) -> list[str]:
     return [name for name in play.clusters() if dig(play.cluster(name), "metadata", "deletionTimestamp") is not None]
 
 
+def remove(play: Play, name: str) -> None:
+    """Commit that the provisioner has removed a cluster."""
+    gone = {"type": "Provisioned", "status": "False", "reason": "Deprovisioned"}
+    play.put(f"reports/{name}.yaml", {
+        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
+        "spec": {"installed": True}, "status": {"powerState": "Running", "conditions": [gone]},
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("running", [0, 1])
+def test_a_cluster_that_goes_without_being_asked_is_replaced(play: Play, running: int) -> None:
+    play.pool(size=1, runningCount=running)
+    play.settle("06:00")
+    play.report("ci-1", "Running" if running else "Hibernating", "06:30")
+    play.settle("06:30")
+    remove(play, "ci-1")
+    play.settle("07:00")
+    assert "ci-1" not in play.clusters() or deleted(play) == ["ci-1"]
+    del play.files["reports/ci-1.yaml"]
+    play.settle("07:10")
+    assert play.clusters() == ["ci-2"]
+    assert play.settle("07:10").files == {}
+
+
+def test_a_claim_of_a_cluster_that_went_says_so(play: Play) -> None:
+    play.pool(size=1, runningCount=1)
+    play.settle("06:00")
+    play.report("ci-1", "Running", "06:30")
+    play.claim("job", "07:00")
+    play.settle("07:00")
+    assert condition(play.claimed("job"), "ClusterRunning")["status"] == "True"
+    remove(play, "ci-1")
+    play.settle("08:00")
+    running = condition(play.claimed("job"), "ClusterRunning")
+    assert (running["status"], running["reason"]) == ("False", "ClusterDeleted")
+    assert play.settle("08:00").files == {}
+    del play.files["claims/job.yaml"]
+    play.settle("09:00")
+    assert "ci-1" not in play.clusters(), "it goes with its claim"
+
+
 @pytest.mark.parametrize("status", ["True", "False"])
 @pytest.mark.parametrize(
     ("reason", "running", "field"),

@@ -16,7 +16,7 @@ from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.conditions import PoolCondition
-from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, instant
+from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, instant, is_deprovisioned
 from muster.rules.pools.rules import Rules
 from muster.rules.pools.survey import Survey
 
@@ -137,6 +137,8 @@ def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, ru
         return _with_conditions(fate, _DELETING)
     if not cluster.claim or cluster.frozen:
         return fate
+    if is_deprovisioned(cluster.body):  # without being asked to
+        return _with_conditions(fate, _DELETED)
     if cluster.claim != claim.name:
         conditions = (_CONFLICT,) if rules.names_conflicts else ()
         return ClaimDecision(said=conditions, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)

@@ -190,6 +190,12 @@ def annotated(body: Tree, name: str) -> bool | None:
     return _BOOLS.get(text(body, "metadata", "annotations", name))
 
 
+def is_deprovisioned(body: Tree) -> bool:
+    """Does the provisioner report that it has removed the cluster?"""
+    conditions = mappings_at(body, "status", "conditions")
+    return any(one.get("type") == "Provisioned" and one.get("reason") == "Deprovisioned" for one in conditions)
+
+
 def marked_for_removal(body: Tree) -> bool:
     """Is the removal annotation set? The first of its two names with a boolean decides."""
     current = annotated(body, REMOVE)

@@ -20,6 +20,7 @@ from muster.rules.pools.model import (
     PoolKey,
     annotated,
     instant,
+    is_deprovisioned,
     marked_for_removal,
     text,
 )
@@ -180,11 +181,7 @@ def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
         return False
     if obj is None:
         return dig(before, "status", "muster", "reported") is True
-    return any(
-        condition.get("type") == "Provisioned" and condition.get("reason") == "Deprovisioned"
-        for condition in dig(obj.body, "status", "conditions") or ()
-        if isinstance(condition, dict)
-    )
+    return is_deprovisioned(obj.body)
 
 
 def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
