@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_a_cluster_with_all_that_is_known_of_it(told: Callable[..., str]) -> Non
         "Labels:       cluster.open-cluster-management.io/clusterset=prod",
     ]
     assert "hubAcceptsClient: true" in section(text, "Spec")
-    taint, rule = section(text, "Taints")
+    taint, rule, *_ = section(text, "Taints")
     assert (taint, rule[:5]) == ("cluster.open-cluster-management.io/unavailable:NoSelect, added 1d ago", "  by ")
     conditions = section(text, "Conditions")
     row = next(n for n, line in enumerate(conditions) if line.startswith("ManagedClusterConditionAvailable "))
@@ -84,3 +85,34 @@ def test_several_objects_and_none(told: Callable[..., str], muster: Run, repo: R
     assert {"member-eu-1", "prod-eu-1"} <= set(names)
     for wrong, code in ((("cluster/a", "b"), 2), (("cluster", "nobody"), 1)):
         assert muster("describe", *wrong, "--repo", repo.path)[0] == code
+
+
+OCM = "cluster.open-cluster-management.io"
+BOUND = (
+    f"apiVersion: {OCM}/v1beta2\nkind: ManagedClusterSetBinding\nmetadata: {{name: default, namespace: shop}}\n"
+    f"spec: {{clusterSet: default}}\n---\napiVersion: {OCM}/v1beta1\nkind: Placement\n"
+    "metadata: {name: web, namespace: shop}\nspec: {}\n"
+)
+
+
+def test_a_placement_without_clusters_says_what_excludes_them(tmp_path: Path, muster: Run) -> None:
+    """Upstream's condition blames predicates; the answers beside it name the taints, and change nothing with time."""
+    repo = new_repository(tmp_path / "fleet")
+    clusters = {
+        f"{name}.yaml": f"apiVersion: {OCM}/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+        for name, spec in {
+            "a": "{hubAcceptsClient: true, taints: [{key: example.com/x, effect: NoSelect}]}",
+            "b": "{hubAcceptsClient: true, taints: [{key: example.com/x, effect: NoSelect}]}",
+            "c": "{}",
+        }.items()
+    }
+    repo.commit({"shop.yaml": BOUND, **clusters})
+    now = ("--now", "2026-01-01T12:00:00Z", "--repo", str(repo.path))
+    decisions = section(muster("describe", "placement/shop/web", *now)[1], "Decisions")
+    assert decisions[:2] == ["0 of 3 clusters: none", "  2 with a taint that is not tolerated, 1 not accepted"]
+    _, out, _ = muster("explain", "placement/shop/web", "PlacementSatisfied", *now)
+    assert "No ManagedCluster matches any of the cluster predicate" in out
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("a ", "b ", "c "))] == [
+        ["a", "no"], ["b", "no"], ["c", "no"],
+    ]  # fmt: skip
+    assert out.count("taint") >= 2
