@@ -231,6 +231,9 @@ WAYS: Mapping[str, Way] = {
     "a tab in its path": _moved(b"a\tb"),
     "a newline in its path": _moved(b"a\nb"),
     "a path that is not UTF-8": _moved(b"a\xffb"),
+    "a suffix that is not read": lambda path, text, _: {
+        path.encode(): Entry(None), path.replace(".yaml", ".YAML").encode(): Entry(text.encode())
+    },
     "two writers": _second_writer,
     "an error in an expression": _cel_error,
     "refused by a policy": _denied,

@@ -136,6 +136,7 @@ def find_vanished(
     search = Search(reading, previous, declared, past, partial)
     stand_ins = tuple(part for part in reading.stand_ins if part.id not in declared)
     search.broken.update(part.id for part in stand_ins)
+    search.broken.update(part.id for part in reading.stand_ins if search.is_lost_report(part))
     for origin, guess in reading.guesses:
         by_guess(search, origin, guess)
     by_declaration(search)

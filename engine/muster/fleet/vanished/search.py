@@ -122,9 +122,13 @@ class Search:
             return False  # a run in between removed it
         if id_ not in self.declared:
             return True
-        bodies, counts = self.current[id_], not is_forgotten(id_)
-        reported = counts and "status" in report_sections(part) and not any("status" in body for body in bodies)
-        return reported or (counts and "spec" in part.body and not _is_covered(part.body, bodies))
+        declares = "spec" in part.body and not is_forgotten(id_)
+        return self.is_lost_report(part) or (declares and not _is_covered(part.body, self.current[id_]))
+
+    def is_lost_report(self, part: Part) -> bool:
+        """Is it a status of a declared object that no readable file reports now? A Lease's counts as not sent."""
+        counts = part.id in self.declared and not is_forgotten(part.id) and "status" in report_sections(part)
+        return counts and not any("status" in body for body in self.current[part.id])
 
     @cached_property
     def files_with_errors(self) -> frozenset[str]:
