@@ -227,6 +227,11 @@ class Reading:
         return {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
 
     @cached_property
+    def policy_files(self) -> frozenset[str]:
+        """The files with policies and settings: also those that had none at the last run."""
+        return frozenset(one.source.path for one in self.fleet.read.parts if kind_of(one.id) in CONTEXT)
+
+    @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each neighbourhood."""
         found: dict[str, set[str]] = {}
@@ -252,8 +257,7 @@ class Reading:
 def _policy_changed(reading: Reading) -> bool:
     part = reading.part
     changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
-    policy_files = {one.source.path for one in reading.fleet.read.parts if kind_of(one.id) in CONTEXT}
-    return not part.edited and bool(changed & (policy_files | {file.path for file in part.state.context()}))
+    return not part.edited and bool(changed & (reading.policy_files | {file.path for file in part.state.context()}))
 
 
 def _shared_object_moved(reading: Reading) -> bool:

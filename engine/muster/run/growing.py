@@ -32,19 +32,20 @@ def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPa
         if row.affects is Affects.CONCERNED:
             if not part.rest.asks_summaries:
                 raise WholeNeeded(row.change)
-            concerned = _homes_concerned(part)
+            assert isinstance(moment, Reading), "policies are compared once they are read"
+            concerned = _homes_concerned(part, moment.policy_files)
             return part.larger(concerned, wide=True, edited=True)
         if isinstance(found, frozenset):
             return part.larger(found)
     return None
 
 
-def _homes_concerned(part: FleetPart) -> frozenset[int]:
+def _homes_concerned(part: FleetPart, policy_files: frozenset[str]) -> frozenset[int]:
     """Return the neighbourhoods with summaries that edits of policies concern. WholeNeeded if that is not known."""
     from muster.rules.affected import AffectsAll, affected_clusters  # a check never needs this
 
     question, state, facts = part.question, part.state, part.facts
-    paths = {file.path for file in state.context()} | part.touched.unknown
+    paths = {file.path for file in state.context()} | policy_files | part.touched.unknown
     snapshot_before = question.at(facts.commit).base(paths, ())
     before = validate(assemble(snapshot_before))
     snapshot_now = question.snapshot(paths, ())
