@@ -207,3 +207,29 @@ def test_a_creation_time_ahead_of_the_clock(tmp_path: Path) -> None:
         obj for obj in living.cold().last.objects if obj["metadata"]["name"] == "c1" and obj["kind"] == "ManagedCluster"
     )
     assert body["status"]["muster"]["created"] == "2026-01-01T10:10:00Z"
+
+
+@pytest.mark.parametrize("region", ["", "eu"])
+def test_new_placements_that_answer_each_other_while_a_freeze_holds_moves(tmp_path: Path, region: str) -> None:
+    """The first run leaves nothing that a second one at the same instant would change."""
+    clusters = {
+        f"clusters/c{number}/cluster.yaml": cluster(
+            f"c{number}", leaseDurationSeconds="3600", region="eu" if number % 2 else "us"
+        )
+        for number in range(5)
+    }
+    selector = "selector: {matchLabels: {region: eu}}"
+    freeze = FREEZE if region else FREEZE.replace(f", {selector}", "")
+    assert (selector in freeze) is bool(region)
+    weights = {"near": -9, "far": 9}
+    files = {
+        f"{name}.yaml": placement(name, number) + "  prioritizerPolicy:\n    mode: Exact\n    configurations:\n"
+        f"    - {{scoreCoordinate: {{builtIn: Balance}}, weight: {weight}}}\n"
+        for (name, weight), number in zip(weights.items(), (2, 2), strict=True)
+    }
+    living = _compare(tmp_path, clusters | {"binding.yaml": BINDING, "fleet.yaml": freeze}, minutes=(0,))
+    living.repo.commit(files)
+    state, lived = state_in(tmp_path), list[str]()
+    assert compared(living, state, lived).settled.files
+    for _ in range(2):
+        assert not compared(living, state, lived).settled.files

@@ -14,7 +14,7 @@ first choice. What the choice would be without a freeze says which moves are hel
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
@@ -106,12 +106,32 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
         for id_, shards in previous.items()
         if id_ not in scheduled and (id_ in view.objects or id_ in view.broken or view.unidentified)
     }
-    freezes = approvals.freezes_on(MOVE)
-    # A new Placement has nothing to move.
-    frozen = {task.id: _frozen(task, approvals) for task in tasks if task.id in previous} if freezes else {}
-    chosen, restless = _chosen(tasks, tuple(kept.values()), now, frozen, scored=scored)
+    chosen, restless = _chosen_under_freezes(tasks, previous, tuple(kept.values()), approvals, now, scored=scored)
     chosen = {id_: _with_held(one, approvals) if one.frozen else one for id_, one in chosen.items()}
     return Schedule(candidates, previous, chosen, kept, restless)
+
+
+def _chosen_under_freezes(
+    tasks: Sequence[PlacementTask], previous: Collection[ObjectId], kept: Sequence[frozenset[str]],
+    approvals: Approvals, now: datetime, *, scored: bool,
+) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:  # fmt: skip
+    """The choices, while freezes hold the moves of the Placements that had one at the `previous` run.
+
+    A new Placement has nothing to move, so it chooses freely. From the next run on the freezes hold its moves, too, and
+    others may answer its choice: so the choice is made again from there, until the next run changes nothing.
+    """
+    if not approvals.freezes_on(MOVE):
+        return _chosen(tasks, kept, now, {}, scored=scored)
+    new = {task.id for task in tasks if task.id not in previous}
+    trial = tasks
+    frozen = {task.id: _frozen(task, approvals) for task in tasks if task.id not in new}
+    for _ in range(MOST_ROUNDS):
+        chosen, restless = _chosen(trial, kept, now, frozen, scored=scored)
+        start = [replace(task, previous=chosen[task.id].choice.selected) if task.id in new else task for task in tasks]
+        if [task.previous for task in start] == [task.previous for task in trial] and len(frozen) == len(tasks):
+            break
+        trial, frozen = start, {task.id: _frozen(task, approvals) for task in start}
+    return chosen, restless
 
 
 def _frozen(task: PlacementTask, approvals: Approvals) -> FrozenMoves:
