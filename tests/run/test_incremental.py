@@ -34,7 +34,9 @@ from muster.run.state import RunState, open_state
 from tests.run.shards import Shuffled
 from tests.support.git import Content
 from tests.support.happenings import a_projection
-from tests.support.living import TAINT_POLICY, Living, cluster, lease, told
+from tests.support.instants import quiet_until_turn
+from tests.support.living import CONDITION_POLICY, TAINT_POLICY, Living, cluster, lease, told
+from tests.support.policy_happenings import OF_POLICIES
 
 HELD = (
     "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: managed-cluster-builtin-taints}\nspec:\n  target: {kind: ManagedCluster}\n  taints:\n"
@@ -46,13 +48,16 @@ BUDGET = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {na
 
 def live(living: Living, state: RunState, steps: int, clone: RunState | None = None) -> Counter[str]:
     """Let a fleet live, and compare what each run makes of it, from what the last one left and from nothing: also from
-    what a `clone` kept that looks rarely, of some steps ago. How much was looked at is counted."""
+    what a `clone` kept that looks rarely, of some steps ago, and at instants at which time alone changes nothing. How
+    much was looked at is counted."""
     taken: Counter[str] = Counter()
     lived = []
     for number in range(steps):
         lived.append(living.step() if number else "the beginning")
         found = compared(living, state, lived)
         taken[_reach(found)] += 1
+        if living.more and living.chance.random() < 0.3:
+            quiet_until_turn(living, state, found.settled.last.turn, 1)
         if clone is not None and living.chance.random() < 0.2:
             taken[f"a clone's {_reach(compared(living, clone, lived, lands=False))}"] += 1
     return taken
@@ -100,6 +105,12 @@ def test_of_a_fleet_that_lives(tmp_path: Path, seed: int) -> None:
     taken = live(Living.small(tmp_path / "fleet", seed, 12), state_in(tmp_path), 25)
     assert taken["wide"] > 3, "what this is about has happened"
     assert from_state(taken) > 25 // 2, taken
+
+
+def test_of_a_fleet_whose_policies_follow_the_clock(tmp_path: Path) -> None:
+    living = Living.small(tmp_path / "fleet", 2104, 8)
+    living.more = OF_POLICIES
+    assert from_state(live(living, state_in(tmp_path), 25)) > 25 // 2
 
 
 def test_of_the_example_fleet(tmp_path: Path) -> None:
@@ -178,6 +189,27 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
     assert all("answering" in text for text in whole)
     assert any("near" in text for text in looked_at)
     assert any(text.startswith("nothing") for text in looked_at)
+
+
+def test_a_cluster_s_file_that_comes_to_hold_a_policy(tmp_path: Path) -> None:
+    """The policy is in force for all clusters, and out of force when the file holds the cluster alone."""
+    living, state = Living.small(tmp_path / "fleet", 9, 8), state_in(tmp_path)
+    policy = CONDITION_POLICY.format(kind="ManagedCluster", when="accepted", reason="Here", hold="")
+    path = f"clusters/{living.names[2]}/cluster.yaml"
+    alone = (living.repo.path / path).read_text()
+    placed = list[int]()
+    for text in (
+        alone,
+        f"# Alone.\n{alone}",
+        f"{alone}---\n{policy}",
+        f"{policy.replace('Here', 'There')}---\n{alone}",
+        alone,
+    ):
+        living.put(path, text)
+        same(living, state, text)
+        derived = (living.repo.path / "derived/managedclusters").glob("*.yaml")
+        placed.append(sum("type: Placed" in file.read_text() for file in derived))
+    assert placed == [0, 0, 8, 8, 0]
 
 
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

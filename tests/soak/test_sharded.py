@@ -7,6 +7,7 @@ import pytest
 from tests.run.shards import Shuffled
 from tests.run.test_sharded import live
 from tests.support.living import Living
+from tests.support.policy_happenings import OF_POLICIES
 
 
 @pytest.mark.parametrize("seed", range(20, 32))
@@ -15,3 +16,10 @@ def test_of_a_fleet_that_lives_for_long(tmp_path: Path, seed: int) -> None:
     assert (
         live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, lambda _: shuffled, (1, 4, 8, 30)) > 10
     )
+
+
+@pytest.mark.parametrize("seed", range(32, 44))
+def test_of_a_fleet_whose_policies_follow_the_clock(tmp_path: Path, seed: int) -> None:
+    living, shuffled = Living.small(tmp_path / "fleet", seed, 5 + seed % 6), Shuffled(seed)
+    living.more = OF_POLICIES
+    assert live(living, tmp_path, 60, lambda _: shuffled, (3, 6, 30)) > 10

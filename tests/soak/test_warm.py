@@ -7,11 +7,20 @@ import pytest
 from tests.run.test_incremental import from_state, live, state_in
 from tests.run.test_meanwhile import live_on
 from tests.support.living import Living
+from tests.support.policy_happenings import OF_POLICIES
 
 
 @pytest.mark.parametrize("seed", (5, *range(100, 130)))
 def test_of_fleets_that_live(tmp_path: Path, seed: int, figures: list[str]) -> None:
     steps(tmp_path, Living.small(tmp_path / "fleet", seed), 60, figures)
+
+
+@pytest.mark.parametrize("seed", range(500, 530))
+def test_of_fleets_whose_policies_follow_the_clock(tmp_path: Path, seed: int, figures: list[str]) -> None:
+    living = Living.small(tmp_path / "fleet", seed, 5 + seed % 6)
+    living.more = OF_POLICIES
+    taken = live(living, state_in(tmp_path), 60, state_in(tmp_path / "clone"))
+    figures.append(f"{tmp_path.name}: 60 steps without a difference, {from_state(taken)} runs that looked at a part")
 
 
 @pytest.mark.parametrize("seed", range(200, 208))

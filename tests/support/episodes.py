@@ -30,6 +30,7 @@ from tests.support import subjects
 from tests.support.breakages import Edit, Entry, edit_of
 from tests.support.git import Repo, new_repository
 from tests.support.living import told
+from tests.support.policy_happenings import deployed
 
 NO_EDIT: Final[Edit] = {}
 _INSTANT = re2.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -243,7 +244,7 @@ def begun(folder: Path) -> Line:
     line = line.land(line.cold(subjects.BORN))
     pool = [path for path in line.derived() if path.startswith("derived/clusterdeployments/ci-")]
     names = [path.split("/")[2] for path in pool]
-    line = line.commit(puts({f"pools/{name}/observed.yaml": subjects.deployed(name) for name in names}))
+    line = line.commit(puts({f"pools/{name}/observed.yaml": deployed(name) for name in names}))
     line = line.land(line.cold(subjects.BORN + timedelta(minutes=1)))
     late, early = subjects.SETTLED - timedelta(seconds=70), subjects.EDITED - timedelta(seconds=310)
     heard = subjects.renewals(late, "m1", "m2", "m3", "m4", "m5")

@@ -107,7 +107,7 @@ REMEDY = (
 
 @dataclass
 class Living:
-    """The fleet, its clock and what chance does next."""
+    """The fleet, its clock and what chance does next. `more`: what happens besides."""
 
     repo: Repo
     chance: random.Random
@@ -119,6 +119,7 @@ class Living:
     ahead: list[Callable[[], str]] = field(default_factory=list)
     works: dict[str, dict[str, str]] = field(default_factory=dict)
     landed: dict[str, str | None] = field(default_factory=dict)
+    more: Sequence[Callable[["Living"], str]] = ()
 
     @classmethod
     def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
@@ -203,7 +204,7 @@ class Living:
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
             self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
             self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.many_are_let_go, self.many_are_let_go,
-            self.approvals_are_asked_for, self.an_approval, self.an_approval, self.a_calendar, *(partial(happening, self) for happening in MORE),
+            self.approvals_are_asked_for, self.an_approval, self.an_approval, self.a_calendar, *(partial(happening, self) for happening in (*MORE, *self.more)),
         ]  # fmt: skip
         if self.ahead and self.chance.random() < 0.8:
             return self.ahead.pop(0)()

@@ -427,16 +427,6 @@ REPORTS: Mapping[str, str] = {
     f"{REF}:sent/adapterreport.yaml": SUBJECTS["subjects/adapterreport.yaml"].replace("m1", SPEAKER),
 }
 
-_DEPLOYMENT = """\
-apiVersion: hive.openshift.io/v1
-kind: ClusterDeployment
-metadata: {{name: {name}, namespace: {name}}}
-spec: {{installed: true}}
-status:
-  powerState: Running
-  conditions:
-  - {{type: Ready, status: "True", reason: Running, lastTransitionTime: "2026-01-01T12:01:00Z"}}
-"""
 _NEAR = f"""\
 apiVersion: {_OCM}/v1beta1
 kind: Placement
@@ -485,8 +475,3 @@ SURROUNDINGS: Mapping[str, str] = {
     "policies/closed.yaml": _CLOSED,
     **{f"pools/slot-{number}.yaml": _SLOT.format(number=number) for number in (2, 3, 4)},
 }
-
-
-def deployed(name: str) -> str:
-    """What a provisioner reports of a cluster of the pool that it installed."""
-    return _DEPLOYMENT.format(name=name)
