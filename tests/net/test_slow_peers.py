@@ -17,7 +17,7 @@ from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.kube import plugin
 from muster.agents.kube.apiserver import ApiServer, Login
 from muster.agents.kube.plugin import LoginPlugin
-from muster.features.notify.sinks import MailSink
+from muster.features.notify.mail import MailSink
 from muster.features.plan.commenting import Api
 from muster.features.pulses.amqp import AmqpSink
 from muster.features.pulses.http import HttpSink

@@ -55,7 +55,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
 
 def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tmp_path: Path) -> None:
     marker = tmp_path / "died"
-    done = decide_in_shards(living.question(), "", lambda _: Processes(2, decide=partial(dying, marker, 2)), 8)
+    done = decide_in_shards(living.question(), "", Processes(2, decide=partial(dying, marker, 2)), 8)
     assert marker.stat().st_size == 3
     assert told(done.settled) == living.whole()
 

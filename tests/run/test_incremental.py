@@ -332,7 +332,7 @@ def test_a_lease_floor_costs_the_clusters_that_it_stretches(tmp_path: Path) -> N
     assert {f"derived/managedclusters/{name}.yaml" for name in (*short, "further")} <= stretched
     assert found.looked_at.endswith("wide"), found.looked_at
     assert int(found.looked_at.split()[0]) < len(living.names), found.looked_at
-    shards = decide_in_shards(living.question(), "", lambda _: shuffled, 8)
+    shards = decide_in_shards(living.question(), "", shuffled, 8)
     assert told(shards.settled) == living.whole()
 
 
@@ -360,7 +360,7 @@ def test_a_taint_that_a_hold_alone_keeps(tmp_path: Path) -> None:
 
     def all_the_same(seconds: int) -> None:
         living.now += timedelta(seconds=seconds)
-        shards = decide_in_shards(living.question(), "", lambda _: shuffled, 8)
+        shards = decide_in_shards(living.question(), "", shuffled, 8)
         assert told(shards.settled) == living.whole()
         same(living, state, f"at {living.now}")
 

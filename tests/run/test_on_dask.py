@@ -70,7 +70,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
 
 
 def test_the_same_is_decided(cluster: Cluster, living: Living) -> None:
-    done = decide_in_shards(living.question(), "", lambda _: OnDask(str(cluster.file)), 8)
+    done = decide_in_shards(living.question(), "", OnDask(str(cluster.file)), 8)
     assert told(done.settled) == living.whole()
 
 

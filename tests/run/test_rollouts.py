@@ -51,4 +51,4 @@ def test_while_clusters_fall_silent(tmp_path: Path) -> None:
 
 def test_in_shards(tmp_path: Path) -> None:
     living, shuffled = SilentLife.small(tmp_path / "fleet", 3, 8), Shuffled(3)
-    assert test_sharded.live(living, tmp_path, 14, lambda _: shuffled, (1, 8, 30)) > 8
+    assert test_sharded.live(living, tmp_path, 14, shuffled, (1, 8, 30)) > 8

@@ -64,4 +64,4 @@ def test_from_what_the_last_run_left(tmp_path: Path) -> None:
 
 def test_in_shards(tmp_path: Path) -> None:
     living, shuffled = ScoredLife.small(tmp_path / "fleet", 2, 8), Shuffled(2)
-    assert test_sharded.live(living, tmp_path, 10, lambda _: shuffled, (1, 8, 30)) > 5
+    assert test_sharded.live(living, tmp_path, 10, shuffled, (1, 8, 30)) > 5

@@ -2,7 +2,7 @@
 and message, in whatever order the shards come and whoever decides them. What they leave is a state as any other."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Borrowed(Here):
         self.decide = executor.decide  # type: ignore[method-assign]
 
 
-def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Executor], sizes: tuple[int, ...]) -> int:
+def live(living: Living, folder: Path, steps: int, executor: Executor, sizes: tuple[int, ...]) -> int:
     """Let a fleet live, and compare what runs make of it in shards and whole; return how often shards did."""
     taken: Counter[str] = Counter()
     lived = []
@@ -64,12 +64,12 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
 
 def test_of_a_fleet_that_lives(tmp_path: Path) -> None:
     living, shuffled = Living.small(tmp_path / "fleet", 4, 8), Shuffled(4)
-    assert live(living, tmp_path, 14, lambda _: shuffled, (1, 8, 30)) > 8
+    assert live(living, tmp_path, 14, shuffled, (1, 8, 30)) > 8
 
 
 def test_of_the_example_fleet(tmp_path: Path) -> None:
     shuffled = Shuffled(7)
-    assert live(Living.example(tmp_path / "fleet", 7), tmp_path, 5, lambda _: shuffled, (8, 30)) > 2
+    assert live(Living.example(tmp_path / "fleet", 7), tmp_path, 5, shuffled, (8, 30)) > 2
 
 
 def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
     living, shuffled = Living.small(tmp_path / "fleet", 3, 12), Shuffled(3)
     looks_back = TAINT_POLICY.format(kind="ManagedCluster", effect="PreferNoSelect", when="previous.size() > 100")
     living.put("policies/back.yaml", looks_back)
-    assert live(living, tmp_path / "before", 1, lambda _: shuffled, (3,)) == 1
+    assert live(living, tmp_path / "before", 1, shuffled, (3,)) == 1
     first, *others = living.names[1::2]  # those that have no ref
     for number, names in enumerate(([first], others)):
         folders = (f"clusters/{name}/{file}.yaml" for name in names for file in ("cluster", "lease", "observed"))
@@ -85,7 +85,7 @@ def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
         all_change = looks_back.replace("> 100", "< 100").replace("/t,", f"/t{number},").replace("name: t", "name: u")
         living.puts({**files, "policies/other.yaml": all_change}, "they go, and every other one changes")
         whole = living.cold()
-        found = decide_in_shards(living.question(), "", lambda _: shuffled, 3)
+        found = decide_in_shards(living.question(), "", shuffled, 3)
         assert told(found.settled) == told(whole)
         assert bool(whole.last.held) == (number == 1), "so many may not go at once"
         living.land(whole)
@@ -93,7 +93,7 @@ def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
 
 def test_in_two_processes(tmp_path: Path) -> None:
     with Processes(2) as two:
-        assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, lambda _: Borrowed(two), (8,)) > 2
+        assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, Borrowed(two), (8,)) > 2
 
 
 def test_waivers_are_told_of_in_shards_and_from_the_state(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_waivers_are_told_of_in_shards_and_from_the_state(tmp_path: Path) -> Non
     living.repo.commit(
         {"waivers/a.yaml": waiver("a", "MUS201", "ManagedCluster/c001", "0123456789abcdef", "2100-01-01")}
     )
-    assert live(living, tmp_path, 4, lambda _: shuffled, (1, 8)) > 1
+    assert live(living, tmp_path, 4, shuffled, (1, 8)) > 1
     assert "MUS701" in str(living.whole()["findings"])
 
 
@@ -110,7 +110,7 @@ def test_repositories_of_agents_that_are_silent(tmp_path: Path) -> None:
     living, shuffled = Living.small(tmp_path / "fleet", 3, 12), Shuffled(3)
     living.a_remote_falls_silent_or_answers("eu")
     living.a_remote_falls_silent_or_answers("us")
-    assert live(living, tmp_path, 4, lambda _: shuffled, (3, 8)) > 2
+    assert live(living, tmp_path, 4, shuffled, (3, 8)) > 2
     assert "MUS512" in str(living.whole()["findings"])
 
 
@@ -120,7 +120,7 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
     waiting = []
     for number, happening in enumerate((living.nothing, living.nothing, living.an_approval)):
         happening()
-        assert live(living, tmp_path / str(number), 1, lambda _: shuffled, (3,)) == 1
+        assert live(living, tmp_path / str(number), 1, shuffled, (3,)) == 1
         waiting.append(str(living.whole()["held"]).count("awaits approval"))
         living.now += timedelta(hours=1)
     assert waiting[0] < waiting[2] < waiting[1], waiting
@@ -132,10 +132,10 @@ def test_several_effects_of_one_cluster_wait_in_the_same_order(tmp_path: Path) -
     effects = "[taint, remedy]"
     living.put("fleet.yaml", "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
                f"spec: {{approval: {{topics: [{{name: careful, effects: {effects}}}]}}}}\n")  # fmt: skip
-    assert live(living, tmp_path / "before", 1, lambda _: shuffled, (1,)) == 1
+    assert live(living, tmp_path / "before", 1, shuffled, (1,)) == 1
     for name in living.names[:4]:
         living.says_ill(name)
-    assert live(living, tmp_path / "after", 1, lambda _: shuffled, (1,)) == 1
+    assert live(living, tmp_path / "after", 1, shuffled, (1,)) == 1
     waiting = [(entry["name"], entry["effect"]) for entry in living.whole()["held"]]  # type: ignore[attr-defined]
     assert len(waiting) == 8
     assert waiting == sorted(waiting)
@@ -154,7 +154,7 @@ def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(t
     living.now += timedelta(minutes=1)
     for name in ("c001", "c002"):
         living.speaks(name)
-    assert live(living, tmp_path, 2, lambda _: shuffled, (1,)) == 2
+    assert live(living, tmp_path, 2, shuffled, (1,)) == 2
     words = figures(RunAnswer(living.cold(), None, None, None, ""), None).words
     ages = Counter(int(living.now.timestamp()) - second for second in words["lease"])
     assert ages == {0: 1, 60: 7}, "the two words about c001 contradict each other"
@@ -165,7 +165,7 @@ def test_an_expression_that_fails_in_shards_is_told_of_the_whole_fleet(tmp_path:
     living = Living.small(tmp_path / "fleet", 3, 4)
     when = "self.metadata.labels.zone == 'a'"
     living.put("policies/t.yaml", TAINT_POLICY.format(kind="ManagedCluster", effect="NoSelect", when=when))
-    found = decide_in_shards(living.question(), "", lambda _: Here(), 1)
+    found = decide_in_shards(living.question(), "", Here(), 1)
     assert told(found.settled) == living.whole()
     assert "failed for 4 objects" in str(found.settled.findings)
 
@@ -185,14 +185,14 @@ def test_shards_that_were_given_something_else_are_decided_again(tmp_path: Path,
     living.put(
         "fleet.yaml", f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {{{spec}}}\n"
     )
-    found = decide_in_shards(living.question(), "", lambda _: Counted(1), 8)
+    found = decide_in_shards(living.question(), "", Counted(1), 8)
     assert told(found.settled) == living.whole()
     assert len(rounds) >= (2 if "heartbeats" in spec else 1)
     living.land(found.settled)
-    again = decide_in_shards(living.question(), "", lambda _: Counted(2), 8)
+    again = decide_in_shards(living.question(), "", Counted(2), 8)
     assert told(again.settled) == living.whole()
 
 
 def test_in_no_shards_where_there_is_nothing_to_cut(tmp_path: Path) -> None:
     with pytest.raises(WholeNeeded):
-        decide_in_shards(Living.small(tmp_path / "fleet", 5, 1).question(), "", lambda _: Here(), 8)
+        decide_in_shards(Living.small(tmp_path / "fleet", 5, 1).question(), "", Here(), 8)

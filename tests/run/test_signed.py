@@ -122,7 +122,7 @@ def compare(living: Signing, folder: Path, steps: int) -> tuple[int, int]:
         assert "Error" not in found.looked_at, lived
         warm += not found.looked_at.startswith("the whole fleet")
         try:
-            assert told(decide_in_shards(asked, "", lambda _: Shuffled(1), 4).settled) == whole, lived
+            assert told(decide_in_shards(asked, "", Shuffled(1), 4).settled) == whole, lived
             sharded += 1
         except WholeNeeded:
             pass

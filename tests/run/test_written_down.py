@@ -131,7 +131,7 @@ def test_shards_decide_what_one_process_does(tmp_path: Path, seed: int) -> None:
         living.now = NOON + timedelta(minutes=minutes)
         question = living.question()
         whole = settle(question.snapshot(), question.now, question.remembered.memory)
-        answer = decide_in_shards(question, "", lambda _: Shuffled(seed), chance.choice((1, 3, 9)))
+        answer = decide_in_shards(question, "", Shuffled(seed), chance.choice((1, 3, 9)))
         assert told(answer.settled) == told(whole), sorted(living.repo.git("ls-files").split())
         living.land(whole)
     assert "condition Placed True" in living.repo.git("log", "--format=%B"), "the policies are in force"

@@ -13,13 +13,11 @@ from tests.support.policy_happenings import OF_POLICIES
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_of_a_fleet_that_lives_for_long(tmp_path: Path, seed: int) -> None:
     shuffled = Shuffled(seed)
-    assert (
-        live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, lambda _: shuffled, (1, 4, 8, 30)) > 10
-    )
+    assert live(Living.small(tmp_path / "fleet", seed, 8 + seed % 9), tmp_path, 60, shuffled, (1, 4, 8, 30)) > 10
 
 
 @pytest.mark.parametrize("seed", range(32, 44))
 def test_of_a_fleet_whose_policies_follow_the_clock(tmp_path: Path, seed: int) -> None:
     living, shuffled = Living.small(tmp_path / "fleet", seed, 5 + seed % 6), Shuffled(seed)
     living.more = OF_POLICIES
-    assert live(living, tmp_path, 60, lambda _: shuffled, (3, 6, 30)) > 10
+    assert live(living, tmp_path, 60, shuffled, (3, 6, 30)) > 10

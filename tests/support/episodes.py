@@ -223,7 +223,7 @@ def decided_in_shards(line: Line, path: str, way: str) -> bool:
     edit = edit_of(way, path, {**subjects.SUBJECTS, **subjects.REPORTS}[path])
     broken = line.commit(edit or NO_EDIT)
     try:
-        sharded = decide_in_shards(broken.question(subjects.EDITED), "asked", lambda _: Shuffled(1), 6)
+        sharded = decide_in_shards(broken.question(subjects.EDITED), "asked", Shuffled(1), 6)
     except WholeNeeded:
         return False
     assert told(sharded.settled) == told(broken.cold(subjects.EDITED)), (path, way)

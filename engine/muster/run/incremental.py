@@ -21,6 +21,7 @@ from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond
 from muster.fleet.settings import Settings
 from muster.git.errors import RepositoryError
+from muster.git.trees import count_entries
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.affected import touched_since
 from muster.run.answer import RunAnswer
@@ -66,14 +67,17 @@ def answer(
 def full_run(question: Question, why: str, workers: "Workers | None" = None) -> RunAnswer:
     """Full run, without cached state; `why` says why it is required."""
     unread = frozenset[str]()
-    if workers is not None:
-        from muster.run.sharded import Killing, decide_in_shards  # few runs have workers
+    executor = None
+    if workers is not None and question.decided is not None:  # a work tree is read in place
+        executor = workers.executor(count_entries(question.repository, question.commit) + len(question.refs))
+    if executor is not None and workers is not None:
+        from muster.run.sharded import Killing, decide_in_shards  # for large fleets
 
         try:
             with without_collection():
-                return decide_in_shards(question, why, workers.executor, workers.files)
+                return decide_in_shards(question, why, executor, workers.files)
         except WholeNeeded as needed:
-            why = f"{why}; {needed}" if str(needed) else why
+            why = f"{why}; {needed}"
         except Killing as killing:
             unread, why = killing.files, f"{why}; workers died of some files"
         except RepositoryError:

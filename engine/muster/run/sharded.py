@@ -7,9 +7,9 @@ budgets affect. So a run needs memory for the present shards and the summaries, 
 If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a whole.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.data.decision import Memory, Published, PulseKey
 from muster.data.kinds import FLEET, kind_of
@@ -23,11 +23,9 @@ from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
-from muster.git.trees import count_entries
 from muster.run.affected import TermsMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
-from muster.run.executors import Executor
 from muster.run.gathered import Gathered, ShardOutcome, joined
 from muster.run.homes import CONTEXT
 from muster.run.look import run_part
@@ -38,6 +36,9 @@ from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Settled
 from muster.run.settle import goes_on
 from muster.run.shard import Answered, Piece, Shard, ShardFiles, SharedContext
+
+if TYPE_CHECKING:
+    from muster.run.executors import Executor
 
 #: How often a run may start again because an assumption about the fleet was wrong.
 _MOST_ROUNDS: Final = 6
@@ -55,20 +56,14 @@ class Killing(Exception):  # noqa: N818 - not an error of the run's
         self.files = files
 
 
-def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> RunAnswer:
-    """Decide the whole fleet in shards of about `files` files each.
+def decide_in_shards(question: Question, why: str, executor: "Executor", files: int) -> RunAnswer:
+    """Decide the whole fleet of a commit in shards of about `files` files each.
 
-    `executor` returns what decides them, for about the fleet's number of files; None for no shards. WholeNeeded if
-    shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
+    WholeNeeded if shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
     """
-    if question.decided is None:
-        raise WholeNeeded("a work tree is read in place")
-    found = executor(count_entries(question.repository, question.commit) + len(question.refs))
-    if found is None:
-        raise WholeNeeded("")
     listed, aside = _listing(question)
-    with found:
-        run = _Sharded(question, aside, question.repository.objects, found, files)
+    with executor:
+        run = _Sharded(question, aside, question.repository.objects, executor, files)
         for _ in range(_MOST_ROUNDS):
             try:
                 run.cut_up(listed or _listing(question)[0])
@@ -95,7 +90,7 @@ class _Sharded:
     question: Question
     aside: frozenset[str]
     objects: Objects
-    executor: Executor
+    executor: "Executor"
     files: int
     policies: frozenset[str] = frozenset()
     fresh: bool | None = None

@@ -32,12 +32,12 @@ class Workers:
             from muster.run.on_dask import OnDask
 
             return OnDask(self.dask)
+        count = self.count if self.count is not None else cores() if files >= LARGE else 1
+        if count == 1 and files < LARGE:
+            return None
         from muster.run.executors import Here, Processes
 
-        count = self.count if self.count is not None else cores() if files >= LARGE else 1
-        if count > 1:
-            return Processes(count, self.cache)
-        return Here() if files >= LARGE else None
+        return Processes(count, self.cache) if count > 1 else Here()
 
 
 def cores() -> int:

@@ -15,8 +15,8 @@ from aiosmtpd.controller import Controller
 
 from muster.cli.reconcile_result import ReconcileResult
 from muster.features.notify import notify
+from muster.features.notify.mail import MailSink
 from muster.features.notify.notify import notify_due
-from muster.features.notify.sinks import MailSink
 from muster.features.pulses.publish import DeliveryCounts, Publication
 from muster.features.pulses.sinks import DeliveryError, RetryPatience
 from muster.features.reconcile.reconcile import reconcile
