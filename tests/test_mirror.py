@@ -86,7 +86,7 @@ THROUGH = {
         ),
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
         "features/metrics/test_tracing.py": "metrics/observers",
-        "features/notify/test_notify.py": "notify/sinks",
+        "features/notify/test_notify.py": "notify/sinks notify/chat",
         "features/page/test_pages.py": "page/overview",
         "features/reconcile/test_job.py": "reconcile/cli",
         "features/sign/test_cli.py": "sign/options",

@@ -2,23 +2,19 @@
 
 import json
 import re
-import socket
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
-from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
 
 from muster.cli.reconcile_result import ReconcileResult
 from muster.features.notify import notify
-from muster.features.notify.mail import MailSink
 from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import DeliveryCounts, Publication
-from muster.features.pulses.sinks import DeliveryError, RetryPatience
+from muster.features.pulses.sinks import RetryPatience
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.notice_memory import read_memory
 from muster.git.repository import Repository, open_repository
@@ -340,43 +336,6 @@ def test_slack_shows_words_and_obeys_none(tmp_path: Path) -> None:
         assert "T0K3N" not in failed
 
 
-class Mails:
-    """What an SMTP server was given."""
-
-    def __init__(self) -> None:
-        self.taken: list[Any] = []
-        self.refusals = ["451 later", "550 never"]
-
-    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
-        self.taken.append(envelope)
-        return self.refusals.pop() if self.refusals else "250 OK"
-
-
-def test_mails_come_with_an_id_and_without_foreign_headers(tmp_path: Path) -> None:
-    mails = Mails()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    controller = Controller(mails, hostname="127.0.0.1", port=port)
-    controller.start()
-    try:
-        mail = (
-            "{name: mail, type: email, from: m@x.example, to: [o@x.example], attempts: 1, url: 'smtp://127.0.0.1:%d'}"
-        )
-        fleet = Fleet(tmp_path / "fleet", mail % port)
-        fleet.say("False", "a", reason="Down\\nBcc: all@x.example")
-        assert fleet.run().failures == {"mail": ["127.0.0.1: answered 550"]}
-        assert fleet.run(1).failures == {"mail": ["127.0.0.1: answered 451"]}
-        assert fleet.run(1).published == 1
-    finally:
-        controller.stop()
-    first, second, third = (message_from_bytes(envelope.content) for envelope in mails.taken)
-    assert mails.taken[0].rcpt_tos == ["o@x.example"]
-    assert first["Message-ID"] == second["Message-ID"] == third["Message-ID"]
-    assert first["Subject"] == "warning: availability: 1 transition"
-    assert first["Bcc"] is None
-    assert "Down\\nBcc" in str(first.get_payload()).replace("=\r\n", "")
-
-
 def test_what_cannot_be_decided_is_told(tmp_path: Path) -> None:
     with receiving() as receiver:
         fleet = Fleet(
@@ -403,25 +362,3 @@ def test_much_is_cut_and_what_nobody_takes_is_given_up(tmp_path: Path, monkeypat
         receiver.answers[:] = [(204, {})]
         assert fleet.run(1).published == 2
         assert told(events(receiver)[-1]) == ["a False>True"]
-
-
-@pytest.mark.parametrize("field", ["subject", "id"])
-def test_a_mail_that_cannot_be_written_is_a_delivery_that_failed(field: str) -> None:
-    """A line break would begin another header: nothing is sent, and the next message is."""
-    mails = Mails()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    controller = Controller(mails, hostname="127.0.0.1", port=port)
-    controller.start()
-    event = {"subject": "s", "id": "i", "time": "2026-01-01T00:00:00Z", "data": {"text": "t"}}
-    sink = MailSink(f"smtp://127.0.0.1:{port}", sender="m@x.example", to=["o@x.example"], timeout=timedelta(seconds=20))
-    try:
-        for end in ("\r\nBcc: all@x.example", "\n", "\r"):
-            with pytest.raises(DeliveryError, match="cannot be written") as caught:
-                sink.send({**event, field: f"{event[field]}{end}"})
-            assert not caught.value.again
-        mails.refusals.clear()
-        sink.send(event)
-    finally:
-        controller.stop()
-    assert [message_from_bytes(one.content)["Subject"] for one in mails.taken] == ["s"]
