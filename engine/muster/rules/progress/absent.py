@@ -30,12 +30,17 @@ def with_absent(
 ) -> tuple[DecisionGroup, ...]:
     """The decision groups with clusters that none of them has any more: in the last group that has begun.
 
-    Groups go one after the other, so that is where they were. `begun`: the clusters that have the revision.
+    Groups go one after the other, so that is where they were. If none has begun, the Placement dropped all of that
+    group, which is gone with them: they go before the first one, as a group of their own, but for mandatory groups,
+    which go before any other. `begun`: the clusters that have the revision.
     """
     if not absent:
         return tuple(groups)
     mandatory, rest, _ = split(groups, strategy.mandatory)
-    ordered = (*mandatory, *rest) or (DecisionGroup("", 0, ()),)
-    last = next((group for group in reversed(ordered) if not set(begun).isdisjoint(group.clusters)), ordered[0])
+    ordered = (*mandatory, *rest)
+    last = next((group for group in reversed(ordered) if not set(begun).isdisjoint(group.clusters)), None)
+    if last is None and not mandatory:
+        return (DecisionGroup("", -1, tuple(sorted(absent))), *groups)
+    last = last or ordered[0]
     joined = replace(last, clusters=(*last.clusters, *sorted(absent)))
-    return tuple(joined if group is last else group for group in (groups or ordered))
+    return tuple(joined if group is last else group for group in groups)
