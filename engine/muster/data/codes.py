@@ -494,8 +494,11 @@ class Code(StrEnum):
         "--prove` found an object for which the policy decides it. muster's evaluator has confirmed the example. "
         "The built-in invariants also apply to policies that replace built-in ones.")
     TOLERATION_MOVES_WORK_BACK = ("MUS609", _W, "toleration that moves work back",
-        "A Placement tolerates the taint `unreachable` but not `unavailable`. An unavailable cluster loses its "
-        "work; if it also falls silent, its taint becomes `unreachable`, and the Placement selects it again.")
+        "A Placement tolerates the taint `unreachable` and not `unavailable`, or tolerates `unavailable` only for a "
+        "time. The two replace each other, and each is new: a cluster that fails and loses its work gets it back when "
+        "it falls silent, or when it then reports its failure again. Tolerate both without a limit, or neither; to "
+        "move work away after a time, let a policy set one taint that stays from the failure through the silence "
+        "(`unhealthy-taint` of the policy library), and tolerate that for the time.")
     TIME_NEVER_COMES = ("MUS610", _W, "time that never comes",
         "A Calendar never opens again, or a freeze of the Fleet is over for good: what waits for it waits for ever, or "
         "it holds nothing. Or all windows of a stage of a Rollout are in freezes, for two years from now. Remove it, "

@@ -26,7 +26,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.checks.labelkeys import label_findings
 from muster.rules.checks.of_clusters import known_sets, named, references_of_clusters
-from muster.rules.placements.spec import NO_SELECT, Toleration
+from muster.rules.placements.spec import NO_SELECT, Toleration, TolerationLimits
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.projections.policy import for_each
 from muster.rules.projections.sources import SOURCES
@@ -34,6 +34,8 @@ from muster.rules.rollouts.lint import rollout_findings
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
+#: How to get the policy that keeps one taint from a failure through the silence.
+_ONE_TAINT: Final = "muster init --policies unhealthy-taint"
 
 
 def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Iterator[Finding]:
@@ -60,14 +62,21 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
-    """Yield advice on Placements that tolerate `unreachable` but not `unavailable`: an unavailable cluster would get
-    its work back when it falls silent."""
+    """Yield advice on Placements that move work back to a failed cluster: it leaves while the cluster is unavailable,
+    and the next taint, `unreachable` or `unavailable` again, is new and tolerated from its own beginning."""
     for obj in _written(fleet, PLACEMENT):
-        tolerations = [Toleration.read(one) for one in mappings_at(obj.spec, "tolerations")]
-        if _tolerates(tolerations, _UNREACHABLE) and not _tolerates(tolerations, _UNAVAILABLE):
+        limits = TolerationLimits(Toleration.read(entry) for entry in mappings_at(obj.spec, "tolerations"))
+        silent, failed = (limits.seconds(key, "", NO_SELECT) for key in (_UNREACHABLE, _UNAVAILABLE))
+        if failed is None or silent == failed == 0:
+            continue
+        if failed == 0:
             message = f"{obj.id} tolerates unreachable clusters and not unavailable ones, so silence moves work back"
             hint = f"tolerate {_UNAVAILABLE} as well, or neither"
-            yield finding_at(obj, ("spec", "tolerations"), Code.TOLERATION_MOVES_WORK_BACK, message, hint)
+        else:
+            cause = "failure after silence" if silent == 0 else "silence"
+            message = f"{obj.id} tolerates unavailable clusters for {failed} s, so {cause} moves work back"
+            hint = f"tolerate both without a limit, and one taint that stays for {failed} s: {_ONE_TAINT}"
+        yield finding_at(obj, ("spec", "tolerations"), Code.TOLERATION_MOVES_WORK_BACK, message, hint)
 
 
 def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
@@ -99,7 +108,3 @@ def _placement(obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[st
         message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
         hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
         yield finding_at(obj, ("metadata", "namespace"), Code.SET_NOT_BOUND, message, hint)
-
-
-def _tolerates(tolerations: Iterable[Toleration], key: str) -> bool:
-    return any(one.matches(key, "", NO_SELECT) for one in tolerations)

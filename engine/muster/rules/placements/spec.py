@@ -82,6 +82,11 @@ class TolerationLimits:
         """Can time end any of them?"""
         return any(toleration.seconds is not None for toleration in self._tolerations)
 
+    def seconds(self, key: str, value: str, effect: str) -> int | None:
+        """How long such a taint is tolerated: 0 if it is not, None without a limit."""
+        longest = self._longest(key, value, effect)
+        return None if longest >= _AGES else max(longest, 0)
+
     def until(self, taint: Taint) -> datetime | None:
         """The first whole second at which the taint is no longer tolerated; None: always tolerated.
 
