@@ -31,6 +31,19 @@ def test_every_situation_of_the_example_is_there() -> None:
     assert available == {"True", "False", "Unknown"}
 
 
+def test_a_failed_cluster_that_falls_silent_gets_no_work_back() -> None:
+    """prod-us-2 has failed for a day; its last Lease runs out four minutes after noon."""
+    for now, status in ((NOON, "False"), (NOON + timedelta(minutes=4, seconds=20), "Unknown")):
+        objects = {(body["kind"], body["metadata"]["name"]): body for body in muster.evaluate(EXAMPLE, now).objects}
+        cluster, decision = objects["ManagedCluster", "prod-us-2"], objects["PlacementDecision", "web-decision-1"]
+        conditions = {c["type"]: c["status"] for c in cluster["status"]["conditions"]}
+        assert conditions["ManagedClusterConditionAvailable"] == status
+        assert [taint["key"] for taint in cluster["spec"]["taints"]] == ["fleet.example.com/unhealthy"]
+        chosen = {entry["clusterName"] for entry in decision["status"]["decisions"]}
+        assert "prod-us-1" in chosen
+        assert "prod-us-2" not in chosen
+
+
 def test_the_use_cases_of_adapters_are_there() -> None:
     run = muster.evaluate(EXAMPLE, NOON)
     said = {

@@ -189,7 +189,7 @@ def test_what_is_widest_fits(browser: Browser, folder: Path) -> None:
 def test_a_placement_names_those_it_did_not_choose_and_why(page: Page) -> None:
     page.get_by_role("link", name="Placements").click()
     page.get_by_role("link", name="shop/web").click()
-    expect(page.locator("main")).to_contain_text("its taint cluster.open-cluster-management.io/unavailable:NoSelect")
+    expect(page.locator("main")).to_contain_text("its taint fleet.example.com/unhealthy:NoSelect")
     titles = page.locator("table").last.locator("th")
     assert titles.all_text_contents() == ["cluster", "why not"], "a column without anything in it is not shown"
 

@@ -126,7 +126,7 @@ def test_what_the_fleet_does_not_allow_is_refused(
         ("explain claim/review-42", "next change by time: 2026-01-01T19:50:00Z\n"),
         ("explain placement/shop/web decisionGroups", "until    2026-01-01T12:05:00Z"),
         ("describe placementdecision/web-decision-1", "Status:\n  decisions:\n  - clusterName: new-ap-1\n"),
-        ("describe taintpolicy/managed-cluster-builtin-taints", "when: variables.available == 'False'\n"),
+        ("describe taintpolicy/managed-cluster-builtin-taints", "variables.available == 'False' && "),
         ("describe prod-ap-2", "Status:\n  version:\n    kubernetes: v1.33.4\n"),
         ("history placement/web --since 400d", "clusters joined: "),
         (
@@ -227,6 +227,10 @@ def test_a_line_that_ignores_a_folder_is_one_message(fleet: Path, muster: Run) -
     code, out, _ = muster("validate", "--repo", fleet)
     assert (code, out.count("MUS110")) == (1, 1)
     assert "    and 45 more files that `.musterignore` names\n" in out
+
+
+def test_the_example_takes_all_advice(repo: Repo, muster: Run) -> None:
+    assert muster("lint", "--repo", repo.path, "--now", NOW) == (0, "nothing found\n", "")
 
 
 def test_a_lease_that_was_copied_is_advice(repo: Repo, muster: Run) -> None:

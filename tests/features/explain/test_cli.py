@@ -55,13 +55,13 @@ def test_json_has_the_same(muster: Run, fleet: Repo) -> None:
     (taint,) = found["fields"]
     assert taint["rule"]["place"]["file"] == "policies/builtin-taints.yaml"
     decisive = [one for one in taint["expressions"] if one["decides"]]
-    assert decisive[-1]["text"] == "variables.available == 'Unknown' && variables.edge"
+    assert decisive[-1]["text"] == "variables.available == 'Unknown' && variables.env == 'edge'"
     assert {part["label"]: part["value"] for part in decisive[-1]["parts"]}["variables.available"] == "'Unknown'"
 
 
 def test_a_placement_says_why_not(muster: Run, fleet: Repo) -> None:
     _, out, _ = muster("explain", "placement/shop/search", "prod-us-2", "--repo", fleet.path, *NOON)
-    assert "its taint cluster.open-cluster-management.io/unavailable:NoSelect is not tolerated" in out
+    assert "its taint fleet.example.com/unhealthy:NoSelect is not tolerated" in out
 
 
 def test_describe_has_a_word_of_why_beside_each_field(muster: Run, fleet: Repo) -> None:

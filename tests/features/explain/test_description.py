@@ -52,23 +52,29 @@ def test_a_cluster_with_all_that_is_known_of_it(told: Callable[..., str]) -> Non
     ]
     assert "hubAcceptsClient: true" in section(text, "Spec")
     taint, rule, *_ = section(text, "Taints")
-    assert (taint, rule[:5]) == ("cluster.open-cluster-management.io/unavailable:NoSelect, added 1d ago", "  by ")
+    assert (taint, rule[:5]) == ("fleet.example.com/unhealthy:NoSelect, added 1d ago", "  by ")
     conditions = section(text, "Conditions")
     row = next(n for n, line in enumerate(conditions) if line.startswith("ManagedClusterConditionAvailable "))
     assert conditions[row].split()[1:] == ["Unknown", "10m", "ManagedClusterLeaseUpdateStopped"]
     assert conditions[row + 1] == "  Registration agent stopped updating its lease."
     assert conditions[row + 2] == "  by ConditionPolicy/managed-cluster-available#lease-expired"
-    held = section(text, "Held")
-    assert held[0] == "taint unreachable:NoSelect"
-    assert "9 of 12 clusters are disrupted" in held[1]
     (lease,) = section(text, "Leases")
     assert lease.startswith("prod-us-2/managed-cluster-lease: renewed ")
     assert section(text, "Reports")[1].startswith("ManagedCluster/prod-us-2 ")
     events = section(text, "Events")
     assert events[0].split() == ["AGE", "COMMIT", "WHAT"]
     assert events[-2].split()[0] == "10m"
+    assert events[-1] == "(2 more in the history)"
+
+
+def test_what_is_held_and_since_when(told: Callable[..., str]) -> None:
+    text = told("cluster", "prod-us-1")
+    held, events = section(text, "Held"), section(text, "Events")
+    assert held[0] == "taint unhealthy:NoSelect"
+    assert "9 of 12 clusters are disrupted" in held[1]
+    assert events[-2].split()[0] == "10m"
     assert events[-2].endswith("held by DisruptionBudget/default")
-    assert events[-1] == "(3 more in the history)"
+    assert events[-1] == "(2 more in the history)"
 
 
 def test_a_placement_names_what_it_chooses(told: Callable[..., str]) -> None:

@@ -169,7 +169,7 @@ def test_a_plan_without_a_base_is_a_comment_too(repo: Repo, muster: Run) -> None
     assert code == exits.FINE
     assert "### Plan: 5 clusters Unknown; budget exceeded; and 4 more" in out
     assert "| <code>shop&#47;web&#58; 6 -&#62; 4 clusters</code> | <code>loses " in out
-    assert "<code>taint unreachable&#58;NoSelect held</code>" in out
+    assert "<code>taint unhealthy&#58;NoSelect held</code>" in out
 
 
 def test_what_is_not_committed_yet(repo: Repo, muster: Run) -> None:
