@@ -18,12 +18,11 @@ from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, F
 from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
-from muster.fleet.shared import Shared
-from muster.rules.pipeline import context_of
+from muster.rules.pipeline import terms_of
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.pools.clusters import stage as clusters
+from muster.rules.pools import clusters
+from muster.rules.pools import stage as pools
 from muster.rules.pools.manifest import version_of
-from muster.rules.pools.stage import stage as pools
 from muster.run.checking import check_snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -99,8 +98,8 @@ def seconds(fleet: FleetWithPolicies) -> tuple[float, int]:
     for _ in range(ROUNDS):
         gc.collect()
         started = time.process_time()
-        context = context_of(fleet, NOW)
-        outcomes = list(pools(Shared.by(fleet), context.after(clusters(fleet, context, NOW)), NOW))
+        terms = terms_of(fleet, NOW)
+        outcomes = list(pools.STAGE.ask(fleet, terms.after(clusters.STAGE.ask(fleet, terms))))
         best = min(best, time.process_time() - started)
         named = (o for o in outcomes if isinstance(o, Decision) and o.path == ("spec", "clusterName"))
         created = sum(decision.object not in fleet.previous for decision in named)

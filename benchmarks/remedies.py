@@ -18,17 +18,17 @@ from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet, ReadFiles
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
-from muster.fleet.shared import Shared
 from muster.rules.budgets import stage as budgets
 from muster.rules.conditions.stale_input import StaleInputs
 from muster.rules.failures import Failures
-from muster.rules.pipeline import context_of
-from muster.rules.policies.in_force import Compiled, FleetWithPolicies
+from muster.rules.pipeline import terms_of
+from muster.rules.policies.in_force import Compiled, FleetWithPolicies, InForce
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies import requested
 from muster.rules.remedies import stage as remedies
 from muster.rules.remedies.policy import ConditionMatch, Remedy
 from muster.rules.remedies.requested import Remedies
+from muster.rules.stages import Disrupted, GoverningObjects
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")
@@ -41,14 +41,15 @@ def main() -> None:
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
     fleet = build(clusters, count)
     print(f"{clusters} clusters, {count} remedies")
-    context, started = context_of(fleet, NOW), time.perf_counter()
-    context = context.after(requested.stage(fleet, context, NOW))
-    print(f"  requested    {time.perf_counter() - started:6.2f} s   {len(context.disrupted)} clusters disrupted")
+    terms, started = terms_of(fleet, NOW), time.perf_counter()
+    terms = terms.after(requested.STAGE.ask(fleet, terms))
+    disrupted = len(terms.of(Disrupted).clusters)
+    print(f"  requested    {time.perf_counter() - started:6.2f} s   {disrupted} clusters disrupted")
     started = time.perf_counter()
-    context = context.after(budgets.stage(Shared.by(fleet), context, NOW))
+    terms = terms.after(budgets.STAGE.ask(fleet, terms))
     print(f"  budgets      {time.perf_counter() - started:6.2f} s")
     started = time.perf_counter()
-    decided = sum(1 for _ in remedies.stage(fleet, context, NOW))
+    decided = sum(1 for _ in remedies.STAGE.ask(fleet, terms))
     print(f"  remedies     {time.perf_counter() - started:6.2f} s   {decided} decisions")
     print("one changed cluster")
     for size in (clusters // 10, clusters, clusters * 3):
@@ -57,9 +58,10 @@ def main() -> None:
 
 def one_cluster(fleet: FleetWithPolicies) -> float:
     """Seconds that it takes to find out anew what is asked for on one cluster, everything common being at hand."""
-    context = context_of(fleet, NOW)
-    scopes, doubts = Scopes.of(fleet, context.rules, NOW), StaleInputs.of(fleet, context.rules, NOW)
-    asking = Remedies.of(fleet, context, scopes, doubts, Failures())
+    terms = terms_of(fleet, NOW)
+    rules = terms.of(InForce)
+    scopes, doubts = Scopes.of(fleet, rules, NOW), StaleInputs.of(fleet, rules, NOW)
+    asking = Remedies.of(fleet, terms.of(GoverningObjects), scopes, doubts, Failures())
     changed = fleet.clusters()[len(fleet.clusters()) // 2]
     asking.request(changed)
     return min(_once(asking, changed) for _ in range(REPEAT))
