@@ -35,7 +35,7 @@ from tests.run.shards import Shuffled
 from tests.support.git import Content
 from tests.support.happenings import a_projection
 from tests.support.instants import quiet_until_turn
-from tests.support.living import CONDITION_POLICY, TAINT_POLICY, Living, cluster, lease, told
+from tests.support.living import CONDITION_POLICY, TAINT_POLICY, Living, cluster, lease, report, told
 from tests.support.policy_happenings import OF_POLICIES
 
 HELD = (
@@ -210,6 +210,24 @@ def test_a_cluster_s_file_that_comes_to_hold_a_policy(tmp_path: Path) -> None:
         derived = (living.repo.path / "derived/managedclusters").glob("*.yaml")
         placed.append(sum("type: Placed" in file.read_text() for file in derived))
     assert placed == [0, 0, 8, 8, 0]
+
+
+def test_the_first_report_of_an_adapter(tmp_path: Path) -> None:
+    """From then on, all clusters keep when they were created, also if the report does not count for its own cluster."""
+    living, state = Living.small(tmp_path / "fleet", 9, 6), state_in(tmp_path)
+    for name in living.names[1:]:
+        path = f"clusters/{name}/cluster.yaml"
+        body = yaml.safe_load((living.repo.path / path).read_text())
+        body["metadata"]["creationTimestamp"] = "2026-01-01T11:00:00Z"
+        living.put(path, yaml.safe_dump(body))
+    for _ in range(3):
+        same(living, state, "the beginning")
+    first = report(living.names[0], 9, at=living.now)
+    for text, kept in ((first, 5), (None, 5), (first, 5)):
+        living.puts({"reports/one.yaml": text}, "it reports")
+        same(living, state, str(text))
+        derived = (living.repo.path / "derived/managedclusters").glob("*.yaml")
+        assert sum("created:" in file.read_text() for file in derived) == kept, text
 
 
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

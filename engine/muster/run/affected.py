@@ -379,9 +379,10 @@ def _decided_elsewhere(deciding: Deciding) -> bool:
 
 
 def _fleet_differs(deciding: Deciding) -> bool:
-    """Whether every cluster is given something else: a near part asks no other."""
+    """Whether every cluster is given something else, or adapters begin or cease to report: no near part asks others."""
     part = deciding.part
-    return part.near and deciding.given.text != part.facts.given
+    reporting, reported = (bool(totals.get("adapters")) for totals in (deciding.totals, part.facts.totals))
+    return part.near and (deciding.given.text != part.facts.given or reporting != reported)
 
 
 def _terms_differ(deciding: Deciding) -> frozenset[int]:
