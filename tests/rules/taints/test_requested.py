@@ -115,3 +115,18 @@ def test_a_record_of_an_earlier_version_lifts_nothing() -> None:
     assert len(taints(repository)) == 1
     repository.write({"q.yaml": json.dumps(taint_policy("q", [OTHER]))} | cluster("True", "Unknown"))
     assert taints(repository) == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rule_that_fails_does_not_claim_another_rules_taint(first: bool) -> None:
+    """Else the next run of the same instant would write another record."""
+    failing = {**OTHER, "when": "self.metadata.labels['missing'] == 'x'"}
+    holding = {**OTHER, "when": "status(reported, 'Disk') == 'False'"}
+    repository, rules = Repository(), [failing, holding] if first else [holding, failing]
+    repository.write({"p.yaml": json.dumps(taint_policy("p", rules))} | cluster("False", "True"))
+    (taint,) = taints(repository)
+    before = dict(repository.derived)
+    assert (taints(repository), repository.derived) == ([taint], before)
+    repository.write({"p.yaml": json.dumps(taint_policy("p", rules))} | cluster("True", "True"))
+    assert taints(repository) == [taint], "a rule that fails lifts nothing"
+    assert taints(repository) == [taint]

@@ -140,14 +140,14 @@ class _TaintedCluster:
     def _of_rule(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> Iterator[Decision]:
         clock = self.run.scopes.clock
         clock.reset()
-        applies = self._applies(policy, rule, scope)
-        if not applies and not self.standing and clock.horizon is None:  # of nearly all clusters
+        outcome = self._outcome(policy, rule, scope)
+        if outcome is False and not self.standing and clock.horizon is None:  # of nearly all clusters
             return
         key = rule_key(self.obj.kind, rule)
+        applies = key in self.before if outcome is None else outcome
         stays = not applies and self._put_by(rule, key) and self._reads_silence(policy, rule)
         if (applies or stays) and rule.recorded:
-            record = {**taint_fields(key), "policy": policy.id.name, "ground": rule.ground}
-            self.put.setdefault(key, []).append(record)
+            self._record(policy, rule, key, failed=outcome is None)
         horizon = clock.horizon
         if not applies and not stays and horizon is None:
             return
@@ -155,6 +155,15 @@ class _TaintedCluster:
         path = ("spec", "taints", key)
         taint = present(self.before.get(key), rule.value or "", self.run.now) if applies or stays else None
         yield Decision(self.obj.id, path, taint, because, horizon)
+
+    def _record(self, policy: TaintPolicy, rule: TaintRule, key: TaintKey, *, failed: bool) -> None:
+        """Record who put a taint. A rule that fails keeps it, and the records of those that did put it."""
+        records = [{**taint_fields(key), "policy": policy.id.name, "ground": rule.ground}]
+        if failed and not self._put_by(rule, key):
+            records = self.standing.get(key, [])
+        for record in records:
+            if record not in self.put.get(key, ()):
+                self.put.setdefault(key, []).append(record)
 
     def _put_by(self, rule: TaintRule, key: TaintKey) -> bool:
         """Did this rule add the taint, under any name of its policy, and perhaps with another value?
@@ -181,12 +190,13 @@ class _TaintedCluster:
         stale_types = {type_ for conditions in watched for type_ in conditions.stale_types}
         return any(type_ not in policy.silence_handled for type_ in stale_types)
 
-    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> bool:
+    def _outcome(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> bool | None:
+        """Does the rule hold? None if it fails."""
         try:
             return guards_hold(policy.guards, scope) and holds(rule.when, scope, rule.key, rule.at)
         except PolicyFailure as failure:
             self.run.failures.add(policy, failure, self.obj.id)
-            return rule_key(self.obj.kind, rule) in self.before
+            return None
 
 
 def _by_taint(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
