@@ -125,8 +125,8 @@ def grounded(fleet: FleetWithPolicies, now: datetime, files: Files) -> set[str]:
 
 
 def test_every_stage_names_rule_and_inputs() -> None:
-    spoken = set[str]()
     files = {**corpus(), ("", "further.yaml"): FURTHER.encode()}
+    spoken = grounded(fleet_of(files, NOON), NOON, files)  # clusters get their first revisions
     lay_over(files, settle(Broken(files), NOON))
     for later in (timedelta(0), timedelta(minutes=4), timedelta(hours=1), timedelta(days=1)):
         spoken |= grounded(fleet_of(files, NOON + later), NOON + later, files)
