@@ -10,6 +10,7 @@ import pytest
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.forking import search_path
 from tests.support.git import Repo, new_repository
+from tests.support.pre_commit import commit, install
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,18 +40,8 @@ def repo(tmp_path: Path) -> Repo:
         "clusters/a/cluster.yaml": cluster("a"),
     })  # fmt: skip
     assert shutil.which("pre-commit", path=repo.environ["PATH"])
-    done = subprocess.run(
-        ["pre-commit", "install"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    install(repo)
     return repo
-
-
-def commit(repo: Repo) -> subprocess.CompletedProcess[str]:
-    repo.git("add", "--all")
-    return subprocess.run(
-        ["git", "commit", "-m", "change"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
-    )
 
 
 def test_a_good_commit_passes(repo: Repo) -> None:

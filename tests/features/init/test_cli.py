@@ -10,6 +10,7 @@ from tests.features.pulses.test_walkthrough import cluster
 from tests.support.commandline import Run
 from tests.support.forking import search_path
 from tests.support.git import Repo, new_repository
+from tests.support.pre_commit import commit, install
 from tests.support.release import ROOT
 
 SKELETON = ROOT / "engine/muster/features/init/skeleton"
@@ -23,18 +24,8 @@ def _fleet(tmp_path: Path, muster: Run) -> Repo:
         PATH=search_path(), PRE_COMMIT_HOME=str(tmp_path / "cache"), HOME=str(tmp_path)
     )
     assert muster("init", repo.path)[0] == 0
-    done = subprocess.run(
-        ["pre-commit", "install"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    install(repo)
     return repo
-
-
-def commit(repo: Repo) -> subprocess.CompletedProcess[str]:
-    repo.git("add", "--all")
-    return subprocess.run(
-        ["git", "commit", "-m", "change"], cwd=repo.path, env=repo.environ, capture_output=True, text=True, check=False
-    )
 
 
 def test_the_hook_checks_what_is_committed(fleet: Repo) -> None:

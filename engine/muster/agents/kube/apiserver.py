@@ -207,8 +207,7 @@ class ApiServer:
         deadline = Deadline.after(seconds + self.limit_seconds)
         with self._opened("GET", f"{path}?{asked}", deadline=deadline) as answer:
             if answer.status != HTTPStatus.OK:
-                if answer.status in DOUBTFUL:
-                    self._require_ready(answer.status)
+                self._require_ready(answer.status)
                 raise ApiError(answer.status, f"GET {path}: status {answer.status}")
             for line in _lines(answer):
                 try:
@@ -240,7 +239,7 @@ class ApiServer:
 
     def _require_ready(self, status: int) -> None:
         """Raise ApiError if a refusal with this status is that of a server that is not ready."""
-        if self._readiness is not None and not self._readiness.is_ready(status):
+        if status in DOUBTFUL and self._readiness is not None and not self._readiness.is_ready(status):
             raise ApiError(0, f"the API server {self.url} is not ready")
 
     def _answer(
