@@ -77,9 +77,8 @@ def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) 
             click.echo(f"kept    {name} (exists)")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = content
-        if groups and name == Path("fleet.yaml"):
-            text = text.replace("spec: {}\n", f"spec:\n  foreign: [{', '.join(groups)}]\n")
+        foreign = f"spec:\n  foreign: [{', '.join(groups)}]\n"
+        text = content.replace("spec: {}\n", foreign) if groups and name == Path("fleet.yaml") else content
         target.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"created {name}")
         to_fill += [f"{name}:{number}" for number, line in enumerate(text.split("\n"), 1) if _MARK in line]
