@@ -38,8 +38,6 @@ def held_by_reports(
     """Return what agents' unreadable files hold. `inputs`: the parts that count, of people and agents; `previous`: what
     the last run derived."""
     everything, bare = inputs.parts, inputs.bare
-    if not bare and not any(reports.ids or reports.paths for reports in unread.values()):
-        return HeldByReports()
     sound = {part.id for part in everything if not (part.source.ref and says_nothing(part))}
     heard = {part.source.ref for part in everything if kind_of(part.id) in CLUSTERS and "status" in part.body}
     asked = {part.id for part in everything if CSR.has(part.id) and "spec" in part.body}
