@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from muster.data.kinds import ALL
-from muster.run.incremental import answer
 from muster.run.state import open_state
 from tests.support import subjects
 from tests.support.breakages import WAYS
-from tests.support.episodes import Course, Line, begun, decided_in_shards, problems
+from tests.support.episodes import Course, Episode, Line, Moment, begun, problems, remembered
 
 #: Each kind meets one way in so many.
 _SHARE = 12
@@ -40,8 +39,8 @@ def test_every_kind_is_in_it() -> None:
 def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -> None:
     first = [*subjects.SUBJECTS, *subjects.REPORTS].index(path)
     for number, way in enumerate(WAYS):
-        if (first + number) % _SHARE == 0:
-            assert list(problems(control, line, path, way)) == [], (path, way)
+        if (first + number) % _SHARE == 0 and (episode := Episode.of(path, way)):
+            assert list(problems(control, Course.of(line, episode), episode)) == [], (path, way)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +57,10 @@ def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -
     ],
 )
 def test_incremental_runs_decide_the_same(line: Line, control: Course, tmp_path: Path, path: str, way: str) -> None:
-    state = open_state(tmp_path / "state.sqlite")
+    state, episode = open_state(remembered(line, tmp_path / "state.sqlite")), Episode.of(path, way)
     assert state is not None
-    answer(line.question(subjects.SETTLED), state).remember(state)
-    assert list(problems(control, line, path, way, state)) == []
+    assert episode is not None
+    assert list(problems(control, Course.of(line, episode, state), episode)) == []
 
 
 @pytest.mark.parametrize(
@@ -73,4 +72,6 @@ def test_incremental_runs_decide_the_same(line: Line, control: Course, tmp_path:
     ],
 )
 def test_shards_decide_the_same(line: Line, path: str, way: str) -> None:
-    assert decided_in_shards(line, path, way)
+    episode = Episode.of(path, way)
+    assert episode is not None
+    assert Moment.of(line.commit(episode.edit), subjects.EDITED).decided_in_shards()

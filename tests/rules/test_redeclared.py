@@ -11,7 +11,8 @@ import yaml
 
 from muster.data.times import format_time
 from tests.support import subjects
-from tests.support.episodes import Line, Moment, begun, puts
+from tests.support.episodes import Line, Moment, begun
+from tests.support.loose import puts
 
 #: The starts of what changes by kind: since when reports are about the object; a claim gets a cluster of its own.
 CHANGES = {

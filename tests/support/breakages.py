@@ -8,25 +8,17 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
 from muster.data.kinds import ADMISSION, Kind, kind_of_body
 from muster.data.tree import Tree
 from muster.data.yaml import limits
+from tests.support.loose import Edit, Entry
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 
-class Entry(NamedTuple):
-    """A path's new content and mode; without content it is removed."""
-
-    content: bytes | None
-    mode: bytes = b"100644"
-
-
-Edit = Mapping[bytes, Entry]
 #: Given path, text and kind.
 Way = Callable[[str, str, Kind], Edit | None]
 
