@@ -33,8 +33,7 @@ def decided_in_parts(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolici
     for stage in STAGES:
         whole = list(stage.ask(fleet, terms))
         if isinstance(stage, Local):
-            given = terms.arguments(stage.decide)
-            parts = [one for view in neighbourhoods(fleet).values() for one in stage.decide(view, *given)]
+            parts = [one for view in neighbourhoods(fleet).values() for one in stage.ask_of(view, terms)]
             assert Counter(map(repr, parts)) == Counter(map(repr, whole)), stage.name
         terms = terms.after(whole)
         fleet = fleet.with_outcomes(one for one in whole if not isinstance(one, StageTerm | Failed))

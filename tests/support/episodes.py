@@ -31,6 +31,7 @@ from tests.support.git import new_repository
 from tests.support.living import told
 from tests.support.loose import Edit, Entry, Revision, puts
 from tests.support.policy_happenings import deployed
+from tests.support.truth import untruths
 
 _INSTANT = re2.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
@@ -210,6 +211,7 @@ def problems(control: Course, course: Course, episode: Episode) -> Iterator[str]
         new = (moment.findings if episode.sent else moment.errors) - undisturbed.findings
         if name in episode.found and not any(found.file and found.hint for found in new):
             yield f"{name}: no finding with a place and a hint among {sorted(map(str, new))}"
+    yield from untruths(course.edited.settled.last)
     if not any(change.startswith(SILENCE) for change in course.edited.changes):
         yield "silence does not count"
     for recovery in RECOVERIES:
@@ -239,11 +241,11 @@ RECOVERIES = (
 )
 
 
-def begun(folder: Path) -> Line:
-    """The fleet as it has settled."""
+def begun(folder: Path, more: Mapping[str, str] | None = None) -> Line:
+    """The fleet as it has settled, with `more` files from the beginning."""
     repo = new_repository(folder)
     line = Line(open_repository(repo.path, repo.environ), Revision(repo), Revision(repo))
-    line = line.commit(puts({**subjects.SURROUNDINGS, **subjects.SUBJECTS, **subjects.REPORTS}))
+    line = line.commit(puts({**subjects.SURROUNDINGS, **subjects.SUBJECTS, **subjects.REPORTS, **(more or {})}))
     line = line.settle(subjects.BORN)
     pool = [path.decode() for path in line.derived() if path.startswith(b"derived/clusterdeployments/ci-")]
     names = [path.split("/")[2] for path in pool]

@@ -11,12 +11,27 @@ from typing import Final
 
 from muster.data.decision import Decision
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, MANAGED_CLUSTER, is_cluster, kind_of
+from muster.data.kinds import (
+    CLUSTER_DEPLOYMENT,
+    CLUSTERS,
+    DISRUPTION_BUDGET,
+    LEASE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    PLACEMENT,
+    TAINT_POLICY,
+    Kind,
+    is_cluster,
+    kind_of,
+    of_kinds,
+)
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.explain.reads import Reader, field_label
-from muster.fleet.faults import is_fault
+from muster.fleet.faults import is_fault, keeps_state
 from muster.fleet.leases import leased_cluster, renew_time
+from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.rules.policies.adapters import owner_cluster
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.progress.states import is_silent
@@ -47,6 +62,14 @@ class Said:
     @property
     def kept(self) -> bool:
         return self.id in self.fleet.broken
+
+    def is_unread(self, id_: ObjectId) -> bool:
+        return self.fleet.is_unread(id_)
+
+    def is_broken(self, kind: Kind, namespace: str | None = None) -> bool:
+        """Whether an object of a kind cannot be read, in a namespace or anywhere."""
+        broken = (id_.namespace for id_ in of_kinds(self.fleet.broken, kind))
+        return self.fleet.unidentified or any(namespace in (None, other) for other in broken)
 
     @property
     def whole(self) -> Tree:
@@ -122,6 +145,18 @@ def _owner_is_there(said: Said) -> bool:
     return any(kind.id(owner) in said.fleet.objects.keys() - said.fleet.broken for kind in CLUSTERS)
 
 
+def _author_is_unread(said: Said) -> bool:
+    """The author that the sentence names: a kind, or one object of it."""
+    author = said.decision.because.text.partition(" cannot be read")[0].removeprefix("a ")
+    return said.fleet.unidentified or any(author in (id_.kind, str(id_)) for id_ in said.fleet.broken)
+
+
+def _placement(said: Said) -> ObjectId:
+    """The Placement that the decision is about: itself, or the one of a shard."""
+    labels = mapping_at(said.whole, "metadata", "labels")
+    return PLACEMENT.id(str(labels.get(PLACEMENT_LABEL, said.id.name)), said.id.namespace)
+
+
 SENTENCES: Final[Mapping[str, Check]] = {
     # what only says what a field is
     "": _always,
@@ -134,10 +169,12 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the clusters of the PlacementDecision with the same name": _always,
     "what is known about the cluster": _always,
     "what it depends on has an error, so it keeps its last derived state": lambda said: (
-        said.fleet.unidentified or bool(said.fleet.broken)
+        any(keeps_state(found) and found.object == said.id for found in said.fleet.findings)
     ),
     "its cluster, binding or set has an error, so it keeps its last state": lambda said: (
-        said.fleet.unidentified or bool(said.fleet.broken)
+        said.is_unread(MANAGED_CLUSTER.id(said.id.name))
+        or said.is_broken(MANAGED_CLUSTER_SET_BINDING, said.id.namespace)
+        or said.is_broken(MANAGED_CLUSTER_SET)
     ),
     "upstream makes this set, and puts its selector right": _always,
     "where the clusters are that serve each backend": _always,
@@ -151,7 +188,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
         said.value is None or _accepted_report(said)
     ),
     "scores .*": lambda said: bool(said.fleet.now(said.id, "status", "scores")),
-    "its cluster has an error, so the scores stay as they are": lambda said: bool(said.fleet.broken),
+    "its cluster has an error, so the scores stay as they are": lambda said: (
+        said.is_unread(MANAGED_CLUSTER.id(said.id.namespace))
+    ),
     "how far its works are": lambda said: said.there and not said.kept,
     "the template of its set when its turn came": lambda said: bool(said.fleet.now(said.id, "metadata", "labels")),
     "no placement of its set chooses the cluster, or the set is gone": lambda said: said.value is None,
@@ -174,7 +213,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the request that was decided.*|names the cluster when the request is gone": _always,
     # reports
     "it is still reported, and nothing newer of the adapter on the object counts": _accepted_report,
-    "the report has changed and does not count now; .*": lambda said: said.there and not _accepted_report(said),
+    "the report has changed and does not count now; .*": lambda said: (
+        said.there and said.first()["spec"] != said.value["accepted"]
+    ),
     "no file has the report any more; .*": lambda said: not said.there and not said.fleet.unidentified,
     "the report has an error now; .*": lambda said: said.kept or said.fleet.unidentified,
     "the report came in time, and grows too old no more": (
@@ -192,15 +233,20 @@ SENTENCES: Final[Mapping[str, Check]] = {
     ),
     "an unreadable file may hold this object.*": lambda said: not said.there and said.fleet.unidentified,
     "muster could not decide this, .*": lambda said: any(map(is_fault, said.fleet.findings)) or said.failed,
-    "a policy has an error, so .*": _always,
-    "the labels of some cluster are unknown.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
+    "a DisruptionBudget has an error, so this stays as it is": lambda said: said.is_broken(DISRUPTION_BUDGET),
+    "budget .* has an error, so nothing new is allowed until it is repaired": lambda said: (
+        any(repr(id_.name) in said.decision.because.text for id_ in of_kinds(said.fleet.broken, DISRUPTION_BUDGET))
+    ),
+    "what it reads has an error, so the file stays as it is": lambda said: any(map(said.is_broken, CLUSTERS)),
+    "a policy has an error, so the taints that it may have added stay": lambda said: said.is_broken(TAINT_POLICY),
+    ".* cannot be read, so what it may have decided stays": lambda said: _author_is_unread(said),
+    "the labels of some cluster are unknown.*": lambda said: said.is_broken(MANAGED_CLUSTER),
     "what declares the cluster cannot be read, .*": lambda said: said.kept or said.fleet.unidentified,
     # rollouts
     ".+ (Progressing|Succeeded|Failed|TimeOut) since .*": lambda said: said.decision.because.text.startswith(
         f"{said.value['revision']} {said.value['state']} since {said.value['since']}"
     ),
     "the cluster left the Rollout": lambda said: said.value is None,
-    "the Rollout has an error or is out of sight.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
     # budgets
     "(DisruptionBudget/[^:]+: )?[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
         f"{entry['disrupted']} of {entry['population']} " in said.decision.because.text
@@ -275,7 +321,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "its annotation says that nothing is to schedule it": _always,
     "the placement is being deleted, .*": lambda said: said.id.kind != "Placement" or said.deleting(),
     "the placement's file has an error or (is out of sight|cannot be read), .*": (
-        lambda said: said.id.kind != "Placement" or said.kept or not said.there or bool(said.fleet.broken)
+        lambda said: said.is_unread(_placement(said))
     ),
     "the placement no longer needs this shard": lambda said: said.value is None,
     "there is no such cluster any more|it is being deleted|the hub .*|the placement keeps its last decisions": _always,
@@ -332,8 +378,9 @@ def _untrue(said: Said, reader: Reader) -> Iterator[str]:
         if time not in _times(said):
             yield f"nothing that was read says {time}"
     for read in said.decision.because.inputs:
+        unread = said.is_unread(read.object or said.id)
         for found in reader.of_input(read):
-            yield from (f"{found}: {problem}" for problem in misread(said.fleet, found))
+            yield from (f"{found}: {problem}" for problem in misread(said.fleet, found, unread=unread))
 
 
 def _times(said: Said) -> Collection[str]:
@@ -346,14 +393,15 @@ def _times(said: Said) -> Collection[str]:
     return {format_time(moment) for moment in moments if moment is not None}
 
 
-def misread(fleet: FleetWithPolicies, read: Read) -> Iterator[str]:
-    """Yield what is wrong with an input: its place is none, or its value does not stand there."""
+def misread(fleet: FleetWithPolicies, read: Read, *, unread: bool) -> Iterator[str]:
+    """Yield what is wrong with an input: its place is none, or its value does not stand there. `unread`: its object
+    has an error."""
     if read.place is None or read.label.startswith("has("):
         return  # what is not there stands nowhere
     source = next((part.source for part in fleet.read.parts if part.source.label == read.place.file), None)
     if source is None:
-        # A cluster that cannot be read is as its file was at the last run, wherever that file was.
-        if not read.place.file.startswith("builtin:") and not fleet.broken:
+        # An object that cannot be read is as its file was at the last run, wherever that file was.
+        if not read.place.file.startswith("builtin:") and not unread:
             yield "no such file was read"
         return
     lines = source.read().decode().splitlines()

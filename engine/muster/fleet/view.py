@@ -118,12 +118,13 @@ class View:
     def lookup(self, id_: ObjectId) -> Object | None:
         """Return the object, None if nothing declares it. UnreadError if it has an error, or may be in an unreadable
         file."""
-        obj = self.objects.get(id_)
-        if id_ in self.broken:
-            raise UnreadError(id_)
-        if obj is None and self.unidentified:
-            raise UnreadError(None, id_.kind)
-        return obj
+        if self.is_unread(id_):
+            raise UnreadError(*((id_,) if id_ in self.broken else (None, id_.kind)))
+        return self.objects.get(id_)
+
+    def is_unread(self, id_: ObjectId) -> bool:
+        """Has the object an error, or may it be in a file that cannot be read?"""
+        return id_ in self.broken or (self.unidentified and id_ not in self.objects)
 
     def lookup_all(self, kind: Kind, namespace: str) -> tuple[Object, ...]:
         """Return the objects of a kind in a namespace. UnreadError if one has an error, or may be in an unreadable

@@ -3,6 +3,7 @@
 The desired state of a broken object is unknown, so its previous derived part is decided again, word for word (with the
 derived Lease of a broken cluster). Later stages still see the cluster's conditions and taints, and a typing error in
 one file moves nothing. The same is done with the results of a stage that fails as a whole because of a fault in muster.
+(What was decided for a policy that cannot be read now: `muster.rules.unread_authors`.)
 
 The settings are recorded in the Fleet's derived part, so that an invalid Fleet changes nothing
 (`muster.fleet.settings`).
@@ -27,17 +28,24 @@ from muster.data.kinds import (
     MANIFEST_WORK,
     PLACEMENT_DECISION,
     SIG_PLACEMENT_DECISION,
-    ListKeys,
     kind_of,
 )
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.fleet import RefsRead
-from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL
 from muster.rules.policies.in_force import InForce
-from muster.rules.stages import METADATA, SPEC, STATUS, HeldRemovals, Local, Stage, UnsoundObjects
+from muster.rules.stages import (
+    METADATA,
+    SPEC,
+    STATUS,
+    HeldRemovals,
+    Local,
+    Stage,
+    UnsoundObjects,
+)
+from muster.rules.unread_authors import leaves
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
 _UNDECIDED = Because("kept", OF_ITSELF, "what it depends on has an error, so it keeps its last derived state")
@@ -131,24 +139,10 @@ def _decide_again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decis
 
 
 def _decisions(id_: ObjectId, tree: Tree, at: Path, because: Because) -> Iterator[Decision]:
-    for path, value in _leaves(tree, kind_of(id_).list_keys, at):
+    for path, value in leaves(tree, kind_of(id_).list_keys, at):
         if path[0] in ("apiVersion", "kind") or path in (("metadata", "name"), ("metadata", "namespace")):
             continue
         yield Decision(id_, path, value, because)
-
-
-def _leaves(tree: Tree, list_keys: ListKeys, path: Path) -> Iterator[tuple[Path, Tree]]:
-    """The derived part split into the paths at which stages decide: fields of sections, elements of keyed lists."""
-    fields = list_keys.get(".".join(step for step in path if isinstance(step, str)), ())
-    if fields and isinstance(tree, list):
-        for element in tree:
-            if key := element_key(element, fields):
-                yield (*path, key), {name: value for name, value in element.items() if name not in fields}
-    elif isinstance(tree, dict) and len(path) < 2:
-        for name, value in tree.items():
-            yield from _leaves(value, list_keys, (*path, name))
-    else:
-        yield path, tree
 
 
 STAGE = Local("kept", stage, derives=((ALL, (METADATA, SPEC, STATUS)),), foundation=True)

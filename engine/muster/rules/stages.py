@@ -30,6 +30,7 @@ from muster.fleet.reports import required_adapters
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.policies.in_force import FleetWithPolicies, InForce
+from muster.rules.unread_authors import EntryAuthor, of_unread_authors
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
 _GOVERNING = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
@@ -227,17 +228,26 @@ class Local:
     """A stage that decides each neighbourhood from its view and the terms of its parameters alone.
 
     `derives`: what keeps its last state if the stage fails as a whole. `foundation`: if it fails as a whole, no other
-    stage may act, and everything keeps its last state.
+    stage may act, and everything keeps its last state. `authors`: whose decisions it makes.
     """
 
     name: str
     decide: Callable[..., Iterable[Yielded]]
     derives: Derives = ()
     foundation: bool = False
+    authors: tuple[EntryAuthor, ...] = ()
 
     def ask(self, fleet: FleetWithPolicies, terms: Terms) -> Iterable[Yielded]:
         """Decide the objects of this run."""
-        return self.decide(fleet.looked_at(), *terms.arguments(self.decide))
+        return self.ask_of(fleet.looked_at(), terms)
+
+    def ask_of(self, view: View, terms: Terms) -> Iterable[Yielded]:
+        """Decide the objects of a view; what authors decided that cannot be read now stands."""
+        outcomes, governing = self.decide(view, *terms.arguments(self.decide)), terms.of(GoverningObjects)
+        if not any(governing.uncertain(author.kind) for author in self.authors):
+            return outcomes
+        decided, sound = list(outcomes), view.objects.keys() - view.broken
+        return [*decided, *of_unread_authors(view, sound, governing, self.authors, decided)]
 
 
 @dataclass(frozen=True, slots=True)

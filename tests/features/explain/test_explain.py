@@ -61,7 +61,7 @@ def test_what_was_read_stands_where_it_is_said_to_stand(later: timedelta) -> Non
     for id_ in run.fleet.decided:
         for one in explain(run, witness, id_).fields:
             for read in one.reads:
-                assert not list(misread(run.fleet, read)), (id_, one.label, read)
+                assert not list(misread(run.fleet, read, unread=False)), (id_, one.label, read)
                 places += read.place is not None
     assert places > 300
 

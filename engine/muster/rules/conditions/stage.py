@@ -9,16 +9,16 @@ restart loses nothing; Karmada adopts the first probe after a restart at once. T
 status changes; its end is the horizon.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muster import cel
-from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Input, Path
+from muster.data.decision import Because, Decision, Failed, Input, Path
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
+from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY, CSR, TARGETS, Kind
 from muster.data.times import LAST, earliest, format_time, later, try_time
-from muster.data.tree import At, Tree, mapping_at
+from muster.data.tree import At, Tree
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
@@ -30,10 +30,11 @@ from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
-from muster.rules.stages import CONDITIONS, GoverningObjects, Local
-from muster.rules.transitions import condition, unchanged_condition
+from muster.rules.stages import CONDITIONS, Local
+from muster.rules.transitions import condition
+from muster.rules.unread_authors import EntryAuthor
 
-PENDING: Path = ("status", "muster", "pending")
+PENDING = ("status", "muster", "pending")
 _NO_TIME = timedelta(0)
 
 
@@ -78,7 +79,9 @@ def _is_no_recovery(policy: ConditionPolicy, before: str, status: str) -> bool:
 
 
 POLICY_ERROR = "PolicyError"
-_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the conditions that it may decide stay as they are")
+_KINDS = tuple(
+    kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in (*TARGETS.values(), CSR))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +97,27 @@ class Statement:
     must_last: bool = True
 
 
-def stage(
-    view: View, now: datetime, rules: InForce, governing: GoverningObjects
-) -> Iterator[Decision | Failed | Finding]:
+def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Failed | Finding]:
     """Decide every condition of the policies in force.
 
     ClusterDeployments are decided by the stage "pool clusters", because their files hold only a report.
     """
-    targets = {kind for policy in rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
-    kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
-    return of_objects(view, view.of(*kinds), now, rules, governing)
+    return of_objects(view, view.of(*_KINDS), now, rules)
 
 
 def of_objects(
-    view: View, objects: Iterable[Object], now: datetime, rules: InForce, governing: GoverningObjects
+    view: View, objects: Iterable[Object], now: datetime, rules: InForce
 ) -> Iterator[Decision | Failed | Finding]:
     """Decide the conditions of some objects; the view has everything that policies read."""
     scopes, failures = Scopes.of(view, rules, now), Failures()
-    kept = governing.uncertain(CONDITION_POLICY)
-    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
+    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures))
     yield from failures.seen
 
 
-def object_conditions(
-    scopes: Scopes, obj: Object, now: datetime, failures: Failures, *, kept: bool = False
-) -> Iterator[Decision]:
+def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Failures) -> Iterator[Decision]:
     """Decide the conditions of one object.
 
-    If several policies decide one condition, the first by name with a result does. `kept`: a policy cannot be read, so
-    earlier decisions stay.
+    If several policies decide one condition, the first by name with a result does.
     """
     base, kind = scopes.base(obj), obj.kind
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
@@ -153,8 +148,6 @@ def object_conditions(
         decided_types.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
     yield from silent.values()
-    if kept:
-        yield from _retained(scopes, obj, conditions, decided_types)
 
 
 def _evaluated(
@@ -197,21 +190,6 @@ def _as_it_was(current: Tree, statement: Statement) -> Statement:
     generation = None if statement.generation is None else current.get("observedGeneration")
     reason, message = current.get("reason", ""), current.get("message", "")
     return Statement(current["status"], reason, message, statement.because, generation)
-
-
-def _retained(
-    scopes: Scopes, obj: Object, conditions: dict[str, Tree], decided_types: Collection[str]
-) -> Iterator[Decision]:
-    """Earlier decisions stay while a policy cannot be read: an error in a rule says nothing about a cluster.
-
-    Pending outcomes stay, too, so that their windows go on.
-    """
-    for type_, before in scopes.view.conditions_before(obj.id).items():
-        if type_ not in conditions:
-            yield unchanged_condition(obj.id, type_, before, _KEPT)
-    for type_, outcome in mapping_at(scopes.view.previous.get(obj.id), *map(str, PENDING)).items():
-        if type_ not in decided_types:
-            yield Decision(obj.id, (*PENDING, type_), outcome, _KEPT)
 
 
 def evaluate_policy(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
@@ -279,4 +257,9 @@ def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> objec
         raise PolicyFailure(rule, at, error) from None
 
 
-STAGE = Local("conditions", stage, derives=((ALL, (CONDITIONS, ("status", "muster", "pending"))),))
+def authors_of_conditions(*kinds: Kind) -> tuple[EntryAuthor, ...]:
+    """The authors of the conditions of objects of some kinds: any ConditionPolicy."""
+    return tuple(EntryAuthor(CONDITION_POLICY, kinds, path, named=False) for path in (CONDITIONS, PENDING))
+
+
+STAGE = Local("conditions", stage, derives=((ALL, (CONDITIONS, PENDING)),), authors=authors_of_conditions(*_KINDS))

@@ -64,8 +64,8 @@ def retained_clusters(view: View, refs: RefsRead, unsound: UnsoundObjects) -> It
     if None in unsound.faulty:
         return
     for id_ in sorted(view.previous):
-        kept = id_ in view.broken or (view.unidentified and id_ not in view.objects)
-        if kind_of(id_) in CLUSTERS and kept and id_ not in unsound.faulty and id_.name not in refs.unheard:
+        kept = kind_of(id_) in CLUSTERS and view.is_unread(id_)
+        if kept and id_ not in unsound.faulty and id_.name not in refs.unheard:
             yield known_cluster(view, id_)
 
 

@@ -104,8 +104,11 @@ def _clusters(shared: Shared) -> Iterator[Object]:
 
 
 def _is_uncertain(shared: Shared, sets: Sets, id_: ObjectId) -> bool:
-    """May the profile's cluster, or a set that is bound to its namespace, exist although it cannot be read?"""
-    if shared.unidentified or MANAGED_CLUSTER.id(id_.name) in shared.broken:
+    """May the profile's cluster, or a set that is bound to its namespace, exist although it cannot be read?
+
+    A profile has no input of its own that could be read or not: it exists for three objects.
+    """
+    if shared.unidentified or shared.is_unread(MANAGED_CLUSTER.id(id_.name)):
         return True
     broken = (one for one in shared.broken if MANAGED_CLUSTER_SET_BINDING.has(one) and one.namespace == id_.namespace)
     bound = (

@@ -119,8 +119,7 @@ class Candidates:
 
     def uncertain(self, name: str) -> bool:
         """Is the cluster broken, or possibly in an unreadable file?"""
-        id_ = MANAGED_CLUSTER.id(name)
-        return id_ in self.fleet.broken or (self.fleet.unidentified and id_ not in self.fleet.objects)
+        return self.fleet.is_unread(MANAGED_CLUSTER.id(name))
 
     @cached_property
     def members(self) -> Callable[[str], frozenset[str]]:

@@ -104,7 +104,7 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
         for id_, shards in previous.items()
-        if id_ not in scheduled and (id_ in view.objects or id_ in view.broken or view.unidentified)
+        if id_ not in scheduled and (id_ in view.objects or view.is_unread(id_))
     }
     chosen, restless = _chosen_under_freezes(tasks, previous, tuple(kept.values()), approvals, now, scored=scored)
     chosen = {id_: _with_held(one, approvals) if one.frozen else one for id_, one in chosen.items()}

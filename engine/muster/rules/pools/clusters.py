@@ -9,13 +9,14 @@ from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Failed, Input
 from muster.data.finding import Finding
+from muster.data.kinds import CLUSTER_DEPLOYMENT
 from muster.data.times import format_time, second_at
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.conditions.stage import of_objects
+from muster.rules.conditions.stage import authors_of_conditions, of_objects
 from muster.rules.policies.in_force import InForce
 from muster.rules.pools.ledger import ClusterStatement, Ledger, of_cluster
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
@@ -26,12 +27,14 @@ from muster.rules.pools.survey import clusters_of, pools_of
 from muster.rules.pools.timeouts import failed_condition, wait_of
 from muster.rules.stages import GoverningObjects, Local
 from muster.rules.transitions import unchanged_condition
+from muster.rules.unread_authors import of_unread_authors
 
 ASKED = "powerStateSince"
 _POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
 _HIBERNATE_AFTER = Because("pools hibernateAfter", (Input(("spec", "hibernateAfter")),))
 _TIMEOUT = Because("pools timeout", (Input(("spec", "powerState")),))
 _BROKEN = Because("pools", OF_CONDITIONS, "it is broken, and it is being deleted")
+_AUTHORS = authors_of_conditions(CLUSTER_DEPLOYMENT)
 _STATED = frozenset(("Hibernating", "Ready"))
 
 
@@ -56,7 +59,10 @@ def stage(
     judged = [
         _as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)
     ]
-    for outcome in of_objects(seen, judged, now, in_force, governing):
+    outcomes = list(of_objects(seen, judged, now, in_force))
+    # Here and not after the stage: the ledger counts what it drops.
+    outcomes += of_unread_authors(seen, {obj.id for obj in judged}, governing, _AUTHORS, outcomes)
+    for outcome in outcomes:
         if not isinstance(outcome, Decision):
             yield outcome
         elif outcome.path[-1][0] not in _STATED:

@@ -75,8 +75,8 @@ class Cluster(_Aged):
 
     `body`: the inputs, overlaid by muster's metadata and spec, with the reported status. `pool`: None without a pool;
     `claim`: empty if unclaimed. `wanted` and `power`: spec.powerState and the reported status.powerState;
-    `power_requested`: a person requests the former, and may. `frozen`: part of it is unreadable, so it is counted but
-    not changed. `declared`: by muster, not by a person.
+    `power_requested`: a person requests the former, and may. `frozen`: part of it is unreadable, so it is counted,
+    or its pool would replace it, but not changed. `declared`: by muster, not by a person.
     """
 
     id: ObjectId

@@ -156,7 +156,7 @@ def _carry_out(world: PoolsPass, claim: Claim, fate: ClaimDecision) -> None:
         ledger.set(claim.id, ("metadata", "deletionTimestamp"), format_time(world.now), _CLAIMS)
     if fate.cleared:
         ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
-    unread = CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace) in world.fleet.broken
+    unread = world.fleet.is_unread(CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace))
     before_it = world.fleet.before(claim.id, "status", "lifetime")
     # A live hub writes `8h0m0s`: another form of the duration is no change.
     same = fate.lifetime is not None and try_duration(before_it) == try_duration(fate.lifetime)
@@ -184,11 +184,9 @@ def _mark(world: PoolsPass, cluster: Cluster) -> None:
 
 def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
     """Clusters without a pool stay; those marked for removal are deleted here."""
-    if world.fleet.unidentified:
-        return
     consent = DeletionApprovals(world.fleet, world.allowance)
     for key, members in sorted(world.view.of_pool.items()):
-        if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
+        if key in pools or world.fleet.is_unread(CLUSTER_POOL.id(key.name, key.namespace)):
             continue
         for cluster in members:
             if cluster.marked and not cluster.deleting and cluster.deletable and consent.approved(cluster):

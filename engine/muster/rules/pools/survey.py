@@ -123,7 +123,7 @@ def _ids(view: View, kind: Kind) -> Iterator[ObjectId]:
 
 def _declared(view: View, id_: ObjectId) -> bool:
     """Does an input declare the object, or may an unreadable file?"""
-    return id_ in view.objects or id_ in view.broken or view.unidentified
+    return id_ in view.objects or view.is_unread(id_)
 
 
 def created_before(view: View, id_: ObjectId) -> datetime | None:
@@ -151,7 +151,7 @@ def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
     """The view of a cluster; None if it is gone, or only reported."""
     obj, before = view.objects.get(id_), view.previous.get(id_)
     declared = dig(before, "spec", "clusterName") is not None
-    frozen = id_ in view.broken or (obj is None and view.unidentified)
+    frozen = view.is_unread(id_)
     if not frozen and _is_gone(obj, before, declared=declared):
         return None
     reported = obj.body if obj is not None else None

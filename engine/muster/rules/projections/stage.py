@@ -40,6 +40,7 @@ from muster.rules.projections.policy import Projection
 from muster.rules.projections.sources import ProjectionItem, ProjectionSight, UnreadInput
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.stages import GoverningObjects, Local, ObjectTerm, Wide
+from muster.rules.unread_authors import EntryAuthor
 
 _AT_PATH: Final[At] = ("spec", "path")
 _AT_WHEN: Final[At] = ("spec", "select", "expression")
@@ -121,27 +122,23 @@ def _because(projection: ObjectId, about: ObjectId, text: str = "") -> Because:
 
 
 def of_clusters(
-    view: View, now: datetime, rules: InForce, governing: GoverningObjects
+    view: View, now: datetime, rules: InForce
 ) -> Iterator[Decision | ProjectedFile | RecordsBefore | Failed | Finding]:
     """Decide the files that each cluster has of its own."""
     found = rules.compiled.of(Projection)
     projections = {one.id: one for one in found if one.source.of_cluster}
     projector = Projector.of(view, rules, now)
-    doubtful = {id_ for id_ in governing.broken if PROJECTION.has(id_)}
 
     def decide(obj: Object) -> Iterator[Decision | ProjectedFile | RecordsBefore]:
         before = entries_of(view.previous.get(obj.id))
         if before:
             yield RecordsBefore(obj.id, before)
-        for id_ in sorted(doubtful):
-            if id_.name in before:
-                yield _decide(obj.id, id_.name, before[id_.name], _because(id_, obj.id, "the Projection has an error"))
         for id_, projection in projections.items():
             if projection.kind is obj.kind:
                 item = projector.sight.item(obj.id, id_.name, "cluster")
                 yield from _outcomes(projector, projection, item, obj.id, before.get(id_.name))
 
-    if projections or doubtful or any(entries_of(view.previous.get(obj.id)) for obj in view.clusters()):
+    if projections or any(entries_of(view.previous.get(obj.id)) for obj in view.clusters()):
         yield from each(view.clusters(), decide)
     yield from projector.failures.seen
 
@@ -303,5 +300,10 @@ def _collision(obj: Object, found: list[_RecordedFile]) -> Finding:
     return finding_at(obj, _AT_PATH, Code.PROJECTIONS_COLLIDE, message, hint)
 
 
-OF_CLUSTERS = Local("projections of clusters", of_clusters, derives=((CLUSTERS, (PROJECTIONS,)),))
+OF_CLUSTERS = Local(
+    "projections of clusters",
+    of_clusters,
+    derives=((CLUSTERS, (PROJECTIONS,)),),
+    authors=(EntryAuthor(PROJECTION, CLUSTERS, PROJECTIONS),),
+)
 OF_FLEET = Wide("projections", of_fleet, derives=(((PROJECTION,), (PROJECTIONS,)),))

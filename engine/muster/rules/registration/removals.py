@@ -106,7 +106,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
     """Is a cluster of the last run declared, or kept because of a damaged file?"""
     declared = is_declared(id_, fleet.objects.get(id_), fleet.previous.get(id_))
-    return declared or id_ in fleet.broken or fleet.unidentified
+    return declared or id_ in fleet.broken or fleet.unidentified  # reports alone declare nothing
 
 
 def _applicable_budgets(fleet: Fleet, now: datetime) -> Iterator[Budget]:

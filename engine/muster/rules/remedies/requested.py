@@ -163,7 +163,9 @@ class Remedies:
         remedies = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
         remedies.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
         remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, standing))
-        wanted, could, grounds, stale_types = set(self._retained(standing.pairs)), set[Pair](), {}, set[str]()
+        # An error in a Remedy is no recovery: its requests stand, and budgets count them.
+        wanted = {pair for pair in standing.pairs if self.shared.is_unread(REMEDY.id(pair[1]))}
+        could, grounds, stale_types = set[Pair](), {}, set[str]()
         doubt = self.stale_inputs.about(obj) if remedies else None
         scope: Variables | None = None
         for remedy in remedies.values():
@@ -196,7 +198,7 @@ class Remedies:
 
     def _is_gone(self, name: str) -> bool:
         """Is there no Remedy of this name any more, nor possibly one in an unreadable file?"""
-        return name not in self._by_name and not self._may_be_unreadable(name)
+        return name not in self._by_name and not self.shared.is_unread(REMEDY.id(name))
 
     def _with_grounds(self, obj: Object, standing: Standing) -> Iterator[Remedy]:
         """The Remedies that may have a match for which an action of the last run stands."""
@@ -230,16 +232,6 @@ class Remedies:
             elif stale_types:
                 open_[expression.ground] = stale_types
         return _Answer(frozenset(holding), open_)
-
-    def _retained(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Earlier requests of an unreadable Remedy: an error in it is no recovery."""
-        if self.shared.uncertain(REMEDY):
-            yield from ((action, name) for action, name in pairs if self._may_be_unreadable(name))
-
-    def _may_be_unreadable(self, name: str) -> bool:
-        """Is the Remedy broken, or possibly in an unreadable file?"""
-        id_ = REMEDY.id(name)
-        return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)
 
 
 def _kept(remedy: Remedy, before: Ground, doubt: StaleInput, answer: _Answer) -> Ground:

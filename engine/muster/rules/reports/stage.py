@@ -177,7 +177,7 @@ def _situation(
 ) -> Situation:
     """What reports on an object are compared with. A broken object has its last generation."""
     obj = view.objects.get(target)
-    unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
+    unseen = obj is None and view.is_unread(target) and target in view.previous
     generation = generation_of(view, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
     since = None if generation is None else creation_time(view, traits, target, now)

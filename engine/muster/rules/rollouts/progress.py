@@ -33,9 +33,9 @@ from muster.rules.progress.states import Progress, heard, is_available, is_silen
 from muster.rules.progress.step import FAILED, PROGRESSING, SUCCEEDED, judged
 from muster.rules.progress.strategy import Strategy
 from muster.rules.rollouts.policy import ClusterRollout, Gate, Rollout, gate_scope
-from muster.rules.stages import ROLLOUTS, GoverningObjects, Local, ObjectTerm
+from muster.rules.stages import ROLLOUTS, Local, ObjectTerm
+from muster.rules.unread_authors import EntryAuthor
 
-_KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or cannot be read, so the cluster keeps what it has")
 _GONE = Because("rollouts", OF_ITSELF, "the cluster left the Rollout")
 
 
@@ -46,12 +46,10 @@ class RolloutMoves(ObjectTerm):
     entries: Mapping[str, ClusterRollout | None]
 
 
-def stage(
-    view: View, now: datetime, rules: InForce, governing: GoverningObjects
-) -> Iterator[Decision | Failed | Finding]:
+def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Failed | Finding]:
     """Decide the state of every cluster in every Rollout that has given it a revision."""
     failures = Failures()
-    progress = _Progress(view, governing, Scopes.of(view, rules, now), failures, now)
+    progress = _Progress(view, Scopes.of(view, rules, now), failures, now)
     yield from each(view.of(MANAGED_CLUSTER), progress.decide)
     yield from failures.seen
 
@@ -59,7 +57,6 @@ def stage(
 @dataclass(frozen=True)
 class _Progress:
     view: View
-    governing: GoverningObjects
     scopes: Scopes
     failures: Failures
     now: datetime
@@ -77,16 +74,8 @@ class _Progress:
         known = mapping_at(self.view.previous.get(obj.id), *ROLLOUTS)
         for key, value in known.items():
             rollout, entry = self.rollouts.get(key), ClusterRollout.read(value)
-            if rollout is None and self._may_exist(key):
-                yield Decision(obj.id, (*ROLLOUTS, key), value, _KEPT)
-            elif rollout is not None and entry is not None:
+            if rollout is not None and entry is not None:
                 yield self._judged(obj, rollout, entry)
-
-    def _may_exist(self, key: str) -> bool:
-        """Is the Rollout broken, or possibly in an unreadable file?"""
-        namespace, _, name = key.partition("/")
-        id_, governing = ROLLOUT.id(name, namespace), self.governing
-        return id_ in governing.broken or (governing.unidentified and id_ not in governing.objects)
 
     def _judged(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> Decision:
         path = (*ROLLOUTS, rollout.key)
@@ -182,5 +171,8 @@ def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[st
     return found
 
 
-STAGE = Local("rollout gates", stage, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),))
+STAGE = Local(
+    "rollout gates", stage, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),),
+    authors=(EntryAuthor(ROLLOUT, (MANAGED_CLUSTER,), ROLLOUTS),),
+)  # fmt: skip
 MOVES = Local("rollout moves", move, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),))

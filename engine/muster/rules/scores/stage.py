@@ -86,18 +86,17 @@ class _Scoring:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of all policies, with those that have an error."""
-        return self.doubtful | {policy.id.name for policy in self.policies}
+        """The names of the policies that can be read."""
+        return frozenset(policy.id.name for policy in self.policies)
 
     @cached_property
     def derived(self) -> Mapping[str, list[ObjectId]]:
         """The AddOnPlacementScores that the last run derived, by cluster."""
         return grouped((id_.namespace, id_) for id_ in of_kinds(self.view.previous, ADD_ON_PLACEMENT_SCORE))
 
-    @cached_property
-    def doubtful(self) -> frozenset[str]:
-        """The names of the policies with an error."""
-        return frozenset(id_.name for id_ in self.governing.broken if SCORE_POLICY.has(id_))
+    def _is_unread(self, score: "DerivedScore") -> bool:
+        """Can its policy not say what it decides now?"""
+        return self.governing.is_unread(SCORE_POLICY.id(score.policy))
 
     def decide(self, obj: Object) -> Iterator[Decision | Finding]:
         """The scores of one cluster."""
@@ -122,8 +121,8 @@ class _Scoring:
         for id_, scores in before.items():
             if id_ in self.view.objects or id_ in self.view.broken:
                 continue
-            for name, score in scores.items():  # the policy cannot say what it decides now
-                if score.policy in self.doubtful and not self._expired(score):
+            for name, score in scores.items():
+                if self._is_unread(score) and not self._expired(score):
                     found.setdefault(id_, {}).setdefault(name, score)
                     reasons.setdefault(id_, []).append(_KEPT)
                     self.horizons.setdefault(id_, []).append(score.until)
@@ -139,7 +138,8 @@ class _Scoring:
         clock.reset()
         scope = self.scopes.for_policy(policy, base, policy.of(obj.id.name))
         own = None
-        if before is not None and before.policy not in self.names - {policy.id.name}:  # perhaps under an earlier name
+        renamed = before is not None and before.policy not in self.names and not self._is_unread(before)
+        if before is not None and (before.policy == policy.id.name or renamed):
             own = replace(before, policy=policy.id.name)
         try:
             if not guards_hold(policy.guards, scope):

@@ -128,7 +128,10 @@ class _TaintedCluster:
                     yield from self._of_rule(policy, rule, scope)
 
     def of_unread_policies(self, decided: Collection[Path]) -> Iterator[Decision]:
-        """The present taints that no readable policy accounts for."""
+        """The present taints that no readable policy accounts for.
+
+        Requests and not decisions, because budgets count them: so no boundary after the stage can add them.
+        """
         policies = self.run.scopes.rules.compiled.of(TaintPolicy)
         names: set[Tree] = {policy.id.name for policy in policies}
         accounted = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints}

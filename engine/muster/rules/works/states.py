@@ -61,7 +61,7 @@ def state_decision(view: View, id_: ObjectId, before: Tree, now: datetime) -> De
         after = unheard(progress or Progress(TO_APPLY, now), last_sign_of(view, cluster, now))
         return Decision(id_, BOOK, book(after, (), written), Because("works#silent", _of_cluster(cluster), _SILENT))
     obj = view.objects.get(id_)
-    if id_ in view.broken or (obj is None and view.unidentified):
+    if view.is_unread(id_):
         kept = dig(before, *BOOK) or book(progress or Progress(TO_APPLY, now), (), written)
         return Decision(id_, BOOK, kept, _KEPT)
     status = dig(obj.body, "status") if obj is not None else None
