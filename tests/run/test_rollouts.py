@@ -37,7 +37,7 @@ class SilentLife(RollingLife):
         return f"{said}, not {silent}"
 
 
-@pytest.mark.parametrize("seed", (1, 2))
+@pytest.mark.parametrize("seed", (2, 5))
 def test_from_what_the_last_run_left(tmp_path: Path, seed: int) -> None:
     taken = test_incremental.live(RollingLife.small(tmp_path / "fleet", seed, 8), state_in(tmp_path), 30)
     assert from_state(taken) > 15, taken

@@ -185,10 +185,9 @@ def test_a_report_that_counted_is_not_taken_back(tmp_path: Path) -> None:
     for step in ("two files set one label", "again", "one is taken back", "again"):
         if step == "one is taken back":
             living.repo.commit({"b.yaml": None})
-        found = compared(living, state, [step])
-        accepted = [
-            obj["status"]["conditions"][0] for obj in found.settled.last.objects if obj["kind"] == "AdapterReport"
-        ]
+        compared(living, state, [step])
+        objects = living.cold().last.objects
+        accepted = [obj["status"]["conditions"][0] for obj in objects if obj["kind"] == "AdapterReport"]
         assert [condition["reason"] for condition in accepted] == ["Accepted"], step
 
 

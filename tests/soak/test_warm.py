@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.test_incremental import from_state, live, state_in
+from tests.run.test_landed import lasting
 from tests.run.test_meanwhile import live_on
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES
@@ -40,3 +41,10 @@ def steps(tmp_path: Path, living: Living, number: int, figures: list[str]) -> No
 @pytest.mark.parametrize("seed", range(300, 316))
 def test_of_people_who_are_faster(tmp_path: Path, seed: int) -> None:
     live_on(Living.small(tmp_path / "fleet", seed, 16), state_in(tmp_path), 40)
+
+
+@pytest.mark.parametrize("seed", range(600, 620))
+def test_of_records_that_last(tmp_path: Path, seed: int) -> None:
+    living = Living.small(tmp_path / "fleet", seed, 5 + seed % 6)
+    living.more = OF_POLICIES if seed % 2 else ()
+    assert lasting(living, 40)

@@ -22,7 +22,7 @@ from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
-from muster.git.changes import PathChange, changed_paths
+from muster.git.changes import Blob, PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from muster.rules.stages import Terms
 
 M = TypeVar("M")
+#: The mode of a file that a run writes.
+_FILE: Final = "100644"
 
 
 class Affects(Enum):
@@ -75,10 +77,17 @@ class Since:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """The data files that changed. WholeNeeded if more changed than the content of single files."""
+        """The data files that changed, and those that the last run should have written. WholeNeeded if more changed
+        than the content of single files."""
         question, last = self.question, self.facts.commit
         committed = changed_paths(question.repository, last, question.commit) if last != question.commit else ()
-        return frozenset((*data_of(question.files.changes), *data_of(committed)))
+        written = self.state.written()
+        landed = frozenset(
+            change.path for change in committed
+            if self.facts.steady and change.new == Blob(_FILE, written.get(change.path, ""))
+        )  # fmt: skip
+        others = (change for change in committed if change.path not in landed)
+        return frozenset((*data_of(question.files.changes), *data_of(others), *(written.keys() - landed)))
 
     @cached_property
     def tips(self) -> str:

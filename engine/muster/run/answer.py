@@ -30,7 +30,8 @@ from muster.run.homes import KeptNeighbourhoods
 from muster.run.provisional import Provisional
 from muster.run.question import Question, names_of, tips_of, withheld_of
 from muster.run.records import RunInputs, RunRecord, digest
-from muster.run.run import Run, Settled
+from muster.run.run import Settled
+from muster.run.settle import goes_on
 from muster.run.state import RunState
 
 
@@ -65,8 +66,11 @@ class RunAnswer:
             return
 
 
-def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
-    """Return the record of a run as a whole."""
+def facts_of(
+    question: Question, settled: Settled, totals: Mapping[str, int], loose: Sequence[Finding], *, first: bool
+) -> RunRecord:
+    """Return the record of a run as a whole; `first`: nothing was derived before."""
+    run = settled.last
     assert run.terms is not None
     tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.terms.of(Allowance)
     return RunRecord(
@@ -75,6 +79,8 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
         given=GivenTerms(run.terms).text,
         settings=run.fleet.settings.spec, holds=allowance.terms, frozen=allowance.frozen, usage=allowance.usage,
         held=tuple(run.fleet.held),
+        # What a file of the first run once contained is known only afterwards.
+        steady=not (run.files and goes_on(run)) and not (first and (loose or damaged)),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
         totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run finds out again which remotes do not answer.

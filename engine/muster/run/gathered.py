@@ -30,7 +30,7 @@ class ShardOutcome:
     A large fleet has one for each cluster when it is derived for the first time.
     """
 
-    later: tuple[int | None, int | None]
+    later: int | None
     files: tuple[StoredText, ...]
     changes: tuple[tuple[ObjectId, Rows], ...]
     pulses: tuple[Pulse, ...]
@@ -75,7 +75,7 @@ class Gathered:
             for name in map(intern, local.home.names):
                 if (other := self._names.setdefault(name, number)) != number:
                     self._again.update((number, other))
-            if not local.silent or local.later != (local.home.due, local.home.settled):
+            if not local.silent or local.later != local.home.due:
                 rows = tuple((same.get(id_, id_), some) for id_, some in by_object(local.changes))
                 self._outcomes[number] = ShardOutcome(local.later, self.texts.put(local.files), rows, local.pulses)
 
@@ -101,7 +101,7 @@ class Gathered:
         """Return the outcomes of all neighbourhoods except those that were decided again, and record when they are
         due."""
         left = {number: local for number, local in self._outcomes.items() if number not in gone}
-        self.kept.put_due((number, *local.later) for number, local in left.items())
+        self.kept.put_due((number, local.later) for number, local in left.items())
         return list(left.values())
 
 

@@ -42,12 +42,14 @@ from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
+from muster.git.objects import object_id
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Disrupted, StepRecord, Terms
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
-from muster.run.state import File, Home
+from muster.run.run import Files
+from muster.run.state import File, Home, WrittenFile
 
 if TYPE_CHECKING:
     from muster.rules.given import GivenTerms
@@ -119,7 +121,7 @@ class _Gathered:
     pulses: list[datetime] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
-    again: bool = False
+    written: list[WrittenFile] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +150,15 @@ def keep(
     now: datetime,
     findings: Iterable[Finding],
     *,
-    written: Collection[str],
+    written: Files,
     there: Sequence[Part],
     failed: Iterable[Failed] = (),
     priced: bool = True,
+    object_format: str = "sha1",
 ) -> KeptNeighbourhoods:
     """Return the records of everything that a run evaluated; `terms` is None if nothing was decided.
 
-    `written` are the files that it writes or removes; their neighbourhoods are evaluated once more, with the new
-    content. `there` are the parts that were in files before.
+    `written` are the files that it writes or removes. `there` are the parts that were in files before.
     `failed` expressions are recorded by object. `priced`: see `muster.rules.given.GivenTerms`.
     """
     found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
@@ -170,9 +172,6 @@ def keep(
             found[home].names.add(str(id_))
     homes_of_files = _files(fleet, where, there, found)
     _outcomes(fleet, now, where.of, found)
-    for path in written:
-        for home in homes_of_files.get((path, ""), ()):
-            found[home].again = True
     for failure in failed:
         found[where.of[failure.object]].failed.append(failure)
     loose = []
@@ -184,6 +183,12 @@ def keep(
             loose.append(one)
         else:
             found[home_].findings.append(one)
+    for path, text in written.items():
+        for home in homes_of_files.get((path, ""), ()):
+            gathered = found[home]
+            again = text is None or gathered.findings or not gathered.ids.isdisjoint(fleet.broken)
+            blob = "" if again or text is None else object_id("blob", text.encode(), object_format)
+            gathered.written.append(WrittenFile(path, blob))
     given, lonely = _given(terms, priced=priced), None if terms else _orphans(fleet)
     made = (_home(fleet, terms, given, name, gathered, lonely) for name, gathered in sorted(found.items()))
     steps = {str(id_): one.data for id_, one in (terms.about(StepRecord) if terms else {}).items()}
@@ -281,13 +286,13 @@ def _home(
     either = [*gathered.horizons, *gathered.pulses]
     return Home(
         name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
-        due=0 if gathered.again else _second(earliest(*either)),
-        settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
+        due=_second(earliest(*either)), settled=_second(earliest(*gathered.horizons)),
         digest=digest(summary), summary=summary,
         given="" if given is None else given.about(read, asked),
         totals=_totals(fleet, ids, sound, gathered, lonely),
         findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
+        written=gathered.written,
     )  # fmt: skip
 
 
@@ -313,7 +318,9 @@ def _totals(
     """What the neighbourhood adds to the totals of the fleet."""
     names, types = [_kind_total(obj.kind) for obj in sound], set[str]()
     for id_ in ids:
-        types.update(fleet.reported(id_), fleet.conditions_before(id_), fleet.conditions(id_))
+        types.update(fleet.reported(id_), fleet.conditions(id_))
+        if lonely is not None or id_ in fleet.broken:  # nothing is decided, so what was derived stays
+            types.update(fleet.conditions_before(id_))
         if ADAPTER_REPORT.has(id_):
             names.append("adapters")
         if id_ in fleet.objects:

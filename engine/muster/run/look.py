@@ -78,8 +78,9 @@ def run_whole(question: Question, why: str, unread: frozenset[str] = frozenset()
     if unkept:
         unkept = f"nothing is kept of the last run: {unkept}"
         return RunAnswer(settled, None, None, None, looked_at, unkept=unkept)
-    kept = _kept(settled, settled.findings)
-    return RunAnswer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, looked_at)
+    kept = _kept(settled, settled.findings, question.repository.object_format)
+    facts = facts_of(question, settled, kept.totals, kept.loose, first=not settled.first.fleet.derived_paths)
+    return RunAnswer(settled, facts, kept, None, looked_at)
 
 
 def _settled(question: Question, snapshot: Snapshot, scope: Scope) -> Settled:
@@ -102,13 +103,15 @@ def run_part(part: FleetPart) -> RunAnswer:
             raise WholeNeeded("not all came to rest")
         own = part.own_findings(settled.findings)
         require_record(run.fleet, own, slips=True)
-        kept = _kept(settled, own)
+        kept = _kept(settled, own, part.question.repository.object_format)
         deciding = Deciding(part, run, kept)
         larger = noticed(part, AFTER_DECIDING, deciding)
         if larger is None:
             break
         part = larger
-    facts = facts_of(part.question, run, deciding.totals, (*kept.loose, *part.loose))
+    shards = part.rest.shards
+    first = shards is not None and shards.fresh
+    facts = facts_of(part.question, settled, deciding.totals, (*kept.loose, *part.loose), first=first)
     if part.near:
         last = part.facts
         facts = replace(facts, lease_floor=last.lease_floor, holds=last.holds, frozen=last.frozen, usage=last.usage)
@@ -155,12 +158,12 @@ class _PartScope:
             yield allowance.with_present_text(run.fleet, held) if held.object in standing else held
 
 
-def _kept(settled: Settled, findings: Collection[Finding]) -> KeptNeighbourhoods:
+def _kept(settled: Settled, findings: Collection[Finding], object_format: str) -> KeptNeighbourhoods:
     """The records of a run for the state."""
     run = settled.last
     return keep(
-        run.fleet, run.terms, run.now, findings, written=settled.files.keys(), there=settled.first.fleet.read.parts,
-        failed=run.failures,
+        run.fleet, run.terms, run.now, findings, written=settled.files, there=settled.first.fleet.read.parts,
+        failed=run.failures, object_format=object_format,
     )  # fmt: skip
 
 

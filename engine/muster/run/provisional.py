@@ -42,13 +42,14 @@ class Provisional(RunState):
         self._db.execute("COMMIT")
         return range(first, self._last + 1)
 
-    def put_due(self, when: Iterable[tuple[int, int | None, int | None]]) -> None:
-        """Store when time changes neighbourhoods: number, when, and when apart from pulses."""
+    def put_due(self, when: Iterable[tuple[int, int | None]]) -> None:
+        """Store when time changes neighbourhoods, by their numbers."""
         self._db.execute("BEGIN")
-        self._db.executemany(
-            "UPDATE homes SET due = ?, settled = ? WHERE id = ?", ((due, settled, home) for home, due, settled in when)
-        )
+        self._db.executemany("UPDATE homes SET due = ? WHERE id = ?", ((due, home) for home, due in when))
         self._db.execute("COMMIT")
+
+    def _forget_written(self) -> None:
+        """Keep it: no run has committed it yet."""
 
     def replaces(
         self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int], steps: Mapping[str, bytes]

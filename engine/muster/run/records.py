@@ -38,9 +38,9 @@ class RunRecord:
     """The record of a run as a whole.
 
     `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
-    report. `given`: what every cluster was given. `frozen`: the freezes in force.
-    `slips`: incomplete files, and the names of the objects that they contained;
-    of a check, the files that differed from the commit.
+    report. `given`: what every cluster was given. `frozen`: the freezes in force. `steady`: what the run wrote is at
+    rest; else it is evaluated again once it is there. `slips`: incomplete files, and the names of the objects that they
+    contained; of a check, the files that differed from the commit.
     `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
     `inputs` are stored apart: None leaves them unchanged.
     """
@@ -61,6 +61,7 @@ class RunRecord:
     usage: tuple[Usage, ...] = ()
     loose: tuple[Finding, ...] = ()
     failed: tuple[Finding, ...] = ()
+    steady: bool = True
     inputs: RunInputs | None = None
 
 
@@ -98,8 +99,10 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def stored(id_: ObjectId, body: Tree, decided: Mapping[Path, Decision]) -> StoredObject:
-    """Return the stored form of an object with its decisions."""
+def stored(id_: ObjectId, body: Tree, decisions: Mapping[Path, Decision]) -> StoredObject:
+    """Return the stored form of an object with its decisions, but for those that take something away: afterwards it is
+    as if they had never been."""
+    decided = {path: decision for path, decision in decisions.items() if decision.value is not None}
     reasons = tuple(_reason_bytes(decision.because) for decision in decided.values())
     values = tuple(encode(decision.value) for decision in decided.values())
     return StoredObject(id_, _of_each_field(body, encode), _paths_bytes(tuple(decided)), reasons, values)

@@ -28,6 +28,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.files import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import homes
+from muster.git.objects import SHA1
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
 from muster.rules.effects.allowance import Allowance
@@ -80,6 +81,7 @@ class SharedContext:
     lease_floor: int = 0
     twice: bool = False
     withheld: tuple[Withheld, ...] = ()
+    object_format: str = SHA1
 
     @property
     def paths(self) -> frozenset[str]:
@@ -106,13 +108,13 @@ class Shard:
 class NeighbourhoodAnswer:
     """The answer for one neighbourhood.
 
-    `home` is its record, due when anything of it changes next; `later` is when the next run evaluates it, and when
-    apart from pulses. `again`: it must be decided again, because the shard did not have all of it. `ids` are digests of
-    the names of its objects.
+    `home` is its record, due when anything of it changes next; `later` is when the next run evaluates it: pulses are
+    due until they are published. `again`: it must be decided again, because the shard did not have all of it. `ids` are
+    digests of the names of its objects.
     """
 
     home: Home
-    later: tuple[int | None, int | None]
+    later: int | None
     ids: tuple[int, ...]
     files: Files = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
@@ -247,10 +249,11 @@ class _Deciding:
             last.terms,
             last.now,
             found,
-            written=(),
+            written=files,
             there=first.fleet.read.parts,
             failed=last.failures,
             priced=False,
+            object_format=self.common.object_format,
         )
         of = _homes_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}
@@ -275,7 +278,7 @@ class _Deciding:
             record = home if due == home.due else replace(home, due=due)
             locals_.append(
                 NeighbourhoodAnswer(
-                    record, (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
+                    record, home.due, tuple(ids.get(home.name, ())),
                     own, transitions.get(home.name, ()), sent, home.name in doubtful,
                 )
             )  # fmt: skip

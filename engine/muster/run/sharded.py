@@ -132,7 +132,7 @@ class _Sharded:
         common = SharedContext(
             this_program(), question.commit, question.instant,
             self._pieces(found.common), agents.asked, self.fresh, self.adapters, twice=self.twice,
-            withheld=agents.withheld,
+            withheld=agents.withheld, object_format=question.repository.object_format,
         )  # fmt: skip
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)

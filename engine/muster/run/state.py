@@ -32,7 +32,7 @@ from muster.dataclass import dataclass
 from muster.run.program import this_program
 from muster.run.records import RunRecord, kept
 
-_FORMAT: Final = 5
+_FORMAT: Final = 6
 #: Where the time of a cluster's last report comes from.
 HOW: Final = ("lease", "report")
 #: The schema.
@@ -73,6 +73,11 @@ CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL
 CREATE INDEX files_home ON files (home);
 CREATE INDEX files_context ON files (path) WHERE context;
 CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
+CREATE TABLE written (          -- the derived files that the run wrote or removed
+  path TEXT NOT NULL,
+  blob TEXT NOT NULL,           -- the object id of the content; empty: it is removed, or of no consequence
+  home INTEGER NOT NULL);
+CREATE INDEX written_home ON written (home);
 """
 #: The types of values, by the letter of a column in `RunState._rows`.
 _TYPES: Final = {"i": int, "s": str, "b": bytes}
@@ -103,9 +108,18 @@ class File(NamedTuple):
     context: bool = False
 
 
+class WrittenFile(NamedTuple):
+    """A derived file that a run writes, with the object id of its new content. Without an id, its neighbourhood is
+    evaluated again once the file is there: the run removed it, or found something in the old one."""
+
+    path: str
+    blob: str
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The record of a neighbourhood. Instants are seconds since the epoch."""
+    """The record of a neighbourhood, which holds as soon as its `written` files are there. Instants are seconds since
+    the epoch."""
 
     name: str
     names: frozenset[str]
@@ -121,6 +135,7 @@ class Home:
     findings: tuple[Finding, ...] = ()
     words: Mapping[str, Sequence[int]] = field(default_factory=dict)
     failures: Sequence[tuple[str, bytes, bytes, str, bytes]] = ()
+    written: Sequence[WrittenFile] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +227,10 @@ class RunState:
         row = next(self._rows("b", "SELECT value FROM facts WHERE name = ?", name), None)
         return kept(type_, row[0]) if row else None
 
+    def written(self) -> dict[str, str]:
+        """The derived files that the last run wrote, with the object ids of their contents (see `WrittenFile`)."""
+        return dict(self._rows("ss", "SELECT path, blob FROM written"))
+
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
         """The neighbourhoods in files of the branch, and the paths without any."""
         wanted = set(paths)
@@ -240,8 +259,8 @@ class RunState:
 
     def overdue(self, now: int) -> int | None:
         """The second of the first change by time, apart from pulses, that no run has evaluated by this instant; None if
-        there is none. What is evaluated again only because it was just written is not late."""
-        statement = "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1"
+        there is none."""
+        statement = "SELECT settled FROM homes WHERE settled <= ? ORDER BY settled LIMIT 1"
         return next((second for (second,) in self._rows("i", statement, now)), None)
 
     def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
@@ -366,7 +385,7 @@ class RunState:
         steps: Mapping[str, bytes] | None = None, *, all_steps: bool = False,
     ) -> None:  # fmt: skip
         """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
-        all), in one transaction."""
+        all), in one transaction. What the others wrote is there: else they would be among the gone."""
         self._most_ticks = sys.maxsize  # writing takes as long as there is to write
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
@@ -378,8 +397,9 @@ class RunState:
                 self._begin()
             else:
                 self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
-                for table in ("names", "files", "words", "failures"):
+                for table in ("names", "files", "words", "failures", "written"):
                     self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
+                self._forget_written()
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
             if all_steps:
@@ -392,6 +412,9 @@ class RunState:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
             raise
+
+    def _forget_written(self) -> None:
+        self._db.execute("DELETE FROM written")
 
     def drop(self, why: str = "") -> None:
         """Forget everything except the reason."""
@@ -430,6 +453,8 @@ class RunState:
         self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
         files = sorted((file.path, file.ref, number, file.context) for number, home in homes for file in home.files)
         self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", files)
+        written = ((*file, number) for number, home in homes for file in home.written)
+        self._db.executemany("INSERT INTO written VALUES (?, ?, ?)", written)
 
     def _choose(self, homes: Iterable[int]) -> None:
         self._db.execute("DELETE FROM chosen")

@@ -170,9 +170,10 @@ def test_when_it_is_back_everything_is_as_it_was(repo: Repo, muster: Run, cold: 
 @pytest.mark.parametrize("how", [missing, zeroed])
 @pytest.mark.parametrize("what", ["", "^{tree}", ":lease.yaml"])
 def test_an_agents_lost_word_is_not_silence(
-    what: str, how: Callable[[Repo, str], None], repo: Repo, muster: Run
+    what: str, how: Callable[[Repo, str], None], repo: Repo, muster: Run, cold: Callable[[], None]
 ) -> None:
     """What was derived of its cluster stands until the lease runs out; the others are decided as ever."""
+    cold()
     assert f'{AVAILABLE}"True"' in repo.show("derived/managedclusters/c.yaml")
     how(repo, repo.tip(f"refs/heads/agents/c{what}"))
     for at, stands in (("2026-01-01T00:00:30Z", True), ("2026-01-01T00:01:00Z", True), ("2026-01-01T01:00:00Z", False)):
