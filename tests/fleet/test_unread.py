@@ -12,7 +12,7 @@ import pytest
 from muster.data.kinds import ALL
 from muster.run.state import open_state
 from tests.support import subjects
-from tests.support.breakages import WAYS
+from tests.support.breakages import WAYS, edit_of
 from tests.support.episodes import Course, Episode, Line, Moment, begun, problems, remembered
 
 #: Each kind meets one way in so many.
@@ -75,3 +75,14 @@ def test_shards_decide_the_same(line: Line, path: str, way: str) -> None:
     episode = Episode.of(path, way)
     assert episode is not None
     assert Moment.of(line.commit(episode.edit), subjects.EDITED).decided_in_shards()
+
+
+@pytest.mark.parametrize("way", ["a misspelt section", "broken YAML", "a link", "two writers"])
+def test_a_cluster_that_falls_silent_with_a_broken_file_counts_as_disrupted(
+    line: Line, control: Course, way: str
+) -> None:
+    path = f"clusters/{subjects.FALLS_SILENT}/cluster.yaml"
+    edit = edit_of(way, path, subjects.SURROUNDINGS[path])
+    assert edit
+    moment = Moment.of(line.commit(edit), subjects.EDITED)
+    assert moment.budgets() == control.edited.budgets() != []

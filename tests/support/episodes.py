@@ -15,6 +15,8 @@ import re2
 
 from muster.data.codes import Severity
 from muster.data.finding import Finding
+from muster.data.kinds import FLEET
+from muster.data.tree import Tree, dig
 from muster.git.agentrefs import local_agent_refs
 from muster.git.repository import Repository, open_repository
 from muster.run.changes import commit_message
@@ -112,6 +114,11 @@ class Moment:
     def errors(self) -> frozenset[Finding]:
         return frozenset(found for found in self.findings if found.severity is Severity.ERROR)
 
+    def budgets(self) -> Tree:
+        """What the Fleet says of budgets that hold."""
+        fleet = self.settled.last.fleet
+        return dig(fleet.whole(fleet.of(FLEET)[0].id), "status", "muster", "budgets")
+
     def decided_in_shards(self) -> bool:
         """Do shards decide the same? False if they cannot decide it."""
         try:
@@ -161,7 +168,8 @@ _SOUND = frozenset(
     for kind in ("placementdecision", "managedclusteraddon")
     for way in ("an empty section", "a lost section")
 )
-#: As upstream, such a Placement keeps its choice and says why.
+#: An API server takes an expression that does not compile, and upstream finds it when it schedules. So the Placement is
+#: sound: it keeps its choice, says why, and counts both edits of its spec.
 _MISCONFIGURED = ("Placement/shop/web: condition PlacementMisconfigured ", "Placement/shop/web: generation ")
 
 

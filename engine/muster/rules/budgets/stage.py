@@ -100,14 +100,16 @@ def _allowance(
 
 
 def _broken_with_effects(shared: Shared, rules: InForce) -> Iterator[ObjectId]:
-    """The broken clusters with a present or held effect: nothing new is requested, but it is not over."""
+    """The broken clusters with a present or held effect: nothing new is requested, but it is not over. Those that are
+    silent, too: their taints wait for the repair, but they serve as little as others that are silent."""
     keys = {(rule.key, rule.effect) for policy in rules.compiled.of(TaintPolicy) for rule in policy.taints}
     for obj in counted_broken_clusters(shared):
         body = shared.previous.get(obj.id)
         standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
         waiting = any(entry.get("effect") != REMOVAL for entry in mappings_at(muster, "held"))
-        if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):
+        silent = headline(shared, obj) == "Unknown"
+        if standing or waiting or silent or dig(body, "status", "remedyActions") or muster.get("latched"):
             yield obj.id
 
 
