@@ -1,5 +1,6 @@
 """A server on this machine, and clients that are many, slow or rude."""
 
+import gc
 import http.client
 import resource
 import select
@@ -304,6 +305,16 @@ def test_slow_clients_hold_up_nobody() -> None:
             assert said(server) == (200, b"hello")
             assert said(server, path="/healthz") == (200, b"well")
         assert len(server._open) <= 40
+
+
+def test_a_server_that_ends_closes_what_it_has_accepted() -> None:
+    """One of the last moment, too: a socket that nobody closes is a ResourceWarning, and fails here."""
+    for _ in range(40):
+        with hello() as server:
+            lines = [connected(server) for _ in range(4)]
+        for line in lines:
+            line.close()
+    gc.collect()
 
 
 def test_tls_greetings_hold_up_nobody(tmp_path: Path) -> None:

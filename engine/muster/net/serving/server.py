@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from heapq import nsmallest
 from ipaddress import IPv6Address, ip_network
-from itertools import count
 from pathlib import Path
 from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
 from threading import Thread
@@ -167,42 +166,52 @@ class HttpServer:
         self._workers = asyncio.Semaphore(_WORKERS)
         self._loop.set_exception_handler(_log_exception)
         await in_thread(self.refresh)
-        own = [asyncio.create_task(self._accept()), asyncio.create_task(self._refresh_regularly())]
+        refreshing = asyncio.create_task(self._refresh_regularly())
+        self._listen()
         if self._is_ending:
             self._ending.set()
         await self._ending.wait()
+        self._loop.remove_reader(self._listener)
         busy = [task for task, connection in self._open.items() if not connection.idle]
-        for task in (*own, *(set(self._open) - set(busy))):
+        for task in (refreshing, *(set(self._open) - set(busy))):
             task.cancel()
         if busy:  # what is being answered is answered, and streams end as streams do
             await asyncio.wait(busy, timeout=_LAST_SECONDS)
         for task in self._open:
             task.cancel()
-        await asyncio.wait((*own, *self._open), timeout=_END_SECONDS)
+        await asyncio.wait((refreshing, *self._open), timeout=_END_SECONDS)
 
     async def _refresh_regularly(self) -> None:
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             await in_thread(self.refresh)
 
-    async def _accept(self) -> None:
+    def _listen(self) -> None:
+        """Accept connections from now on; `loop.sock_accept` may lose one that it accepted when it is cancelled."""
+        if not self._ending.is_set():
+            asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        """Accept the next connections: a few, so that the open ones have a turn, however many new ones arrive."""
         loop = asyncio.get_running_loop()
-        for number in count(1):
+        for _ in range(self._batch):
             try:
-                accepted, address = await loop.sock_accept(self._listener)
+                accepted, address = self._listener.accept()
+            except BlockingIOError:
+                return
             except OSError:  # the client is already gone, or there are no descriptors left
-                await asyncio.sleep(_PAUSE_SECONDS)
-                continue
+                loop.remove_reader(self._listener)
+                loop.call_later(_PAUSE_SECONDS, self._listen)
+                return
+            accepted.settimeout(0)
             origin = _origin(address[0])
             if self._has_room(origin):
                 connection = Connection(self, origin)
-                task = asyncio.create_task(self._serve_connection(accepted, connection))
+                task = loop.create_task(self._serve_connection(accepted, connection))
                 self._open[task] = connection
                 task.add_done_callback(partial(self._forget, accepted))
             else:
                 accepted.close()
-            if number % self._batch == 0:
-                await asyncio.sleep(0)  # give the open connections a turn, however many new ones arrive
 
     def _forget(self, accepted: socket, task: "asyncio.Task[None]") -> None:
         self._open.pop(task, None)
