@@ -98,7 +98,7 @@ def plan(
     if out:
         _write(out, settled, reading)
     if output == "diff":
-        _print_diff(reading.snapshot, settled)
+        _print_diff(reading, settled)
     else:
         _print(settled, found, base or "", output)
     reading.print_age(instant.now, err=output != "table")
@@ -191,18 +191,21 @@ def _branch(
     )
 
 
-def _print_diff(snapshot: "Snapshot", settled: "Settled") -> None:
-    from muster.features.plan.text import diff_lines
+def _print_diff(reading: FleetReading, settled: "Settled") -> None:
+    from muster.features.plan.patch import patch_lines
+    from muster.git.objects import SHA1
 
-    sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(snapshot, settled), settled.files))
+    form = SHA1 if reading.repository is None else reading.repository.object_format
+    before = _before(reading.snapshot, settled)
+    sys.stdout.writelines(f"{line}\n" for line in patch_lines(before, settled.files, form))
 
 
-def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
+def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, bytes]:
     """The present content of the files that differ."""
     if not settled.files:
         return {}
     return {
-        file.path: file.read().decode(errors="replace")
+        file.path: file.read()
         for file in snapshot.files() if not file.ref and file.path in settled.files
     }  # fmt: skip
 

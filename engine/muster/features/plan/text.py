@@ -1,9 +1,8 @@
 """A plan as text: transitions by object and a summary; for a branch, sections of changes."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from difflib import unified_diff
 from itertools import groupby
 
 from muster.cli.cells import short_label
@@ -109,23 +108,3 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
             yield from wrapped(what, "  ", "      ")
         last = what
         yield from wrapped(f"{printable(row.how)}: {', '.join(map(printable, row.names))}", "    ", "      ")
-
-
-#: The colour of a line, by its start.
-_COLOURS = (("+++", 1), ("---", 1), ("@@", 36), ("+", 32), ("-", 31))
-
-
-def diff_lines(before: Mapping[str, str], after: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the lines of a diff, in colour on a terminal. `after`: the files that differ; None: to be removed."""
-    coloured = has_colours()
-    for path, text in sorted(after.items()):
-        old = before.get(path)
-        names = (f"a/{path}" if old is not None else "/dev/null", f"b/{path}" if text is not None else "/dev/null")
-        for line in unified_diff(_split(old), _split(text), *names, lineterm=""):
-            shown = printable(line)
-            colour = next((colour for sign, colour in _COLOURS if line.startswith(sign)), PLAIN)
-            yield paint(shown, colour) if coloured else shown
-
-
-def _split(text: str | None) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
