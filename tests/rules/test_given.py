@@ -35,7 +35,7 @@ SHORT, LONG = a_cluster("short"), a_cluster("long", 600)
 def moved(terms: Terms, clusters: tuple[Object, ...] = (SHORT, LONG), *asked: ObjectId) -> list[str]:
     """The clusters to which these terms give something else."""
     before, now = GivenTerms(TERMS), GivenTerms(terms)
-    return [one.id.name for one in clusters if differs(before.about([one], asked), now.about([one], asked))]
+    return [one.id.name for one in clusters if differs(before.about([one], [{}], asked), now.about([one], [{}], asked))]
 
 
 def test_the_same_terms_give_the_same() -> None:

@@ -11,7 +11,7 @@ from muster.git.agents import AgentRef
 from muster.run.affected import BEFORE_READING, Affects, ChangeRow, touched_since
 from muster.run.growing import noticed
 from muster.run.incremental import answer
-from muster.run.part import LAST_CHECK, FleetPart, Touched
+from muster.run.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded
 from muster.run.records import RunRecord
 from muster.run.state import RunState
@@ -153,7 +153,3 @@ class TestGrowing:
     def test_the_fleet(self, part: FleetPart) -> None:
         with pytest.raises(WholeNeeded, match="all of it"):
             noticed(part, (ChangeRow("all of it", Affects.FLEET, bool),), 1)
-
-    def test_a_check_has_no_decisions_to_ask(self, part: FleetPart) -> None:
-        with pytest.raises(WholeNeeded, match="a policy"):
-            noticed(replace(part, rest=LAST_CHECK), (ChangeRow("a policy", Affects.CONCERNED, bool),), 1)

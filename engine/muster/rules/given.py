@@ -5,18 +5,20 @@ of it concerns which cluster, so that a budget that is exceeded in one region do
 cluster's stages did not read has an empty text: it concerns the cluster in no case.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import zip_longest
 
+from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
+from muster.rules.concerned import PoliciesByKind, concerning_all
 from muster.rules.policies.in_force import InForce
-from muster.rules.stages import Concerns, FleetTerm, Terms
+from muster.rules.stages import Concerned, Concerns, FleetTerm, GoverningObjects, Terms
 
 
 @dataclass(frozen=True)
@@ -30,21 +32,28 @@ class GivenTerms:
     @cached_property
     def text(self) -> str:
         """What every cluster is given."""
-        return _digest(self.terms.of(InForce).shares) if self.priced else ""
+        rules = self.terms.of(InForce)
+        shares = _digest(rules.shares) if self.priced else ""
+        return f"{shares},{_digest(concerning_all(rules, self.terms.of(GoverningObjects)))}"
 
-    def about(self, objects: Iterable[Object], asked: Collection[ObjectId]) -> str:
-        """What the clusters among some objects are given. `asked`: those for which a disruptive effect was asked."""
+    def about(
+        self, objects: Iterable[Object], decided: Iterable[Mapping[Path, Decision]], asked: Collection[ObjectId]
+    ) -> str:
+        """What the clusters among some objects are given, with what was decided about each. `asked`: those for which a
+        disruptive effect was asked."""
         parts = [self.text]
-        for cluster in objects:
+        for cluster, decisions in zip(objects, decided, strict=True):
+            of = Concerned(cluster, cluster.id in asked, decisions)
             for concerns in self._fleet_terms if is_cluster(cluster.id) else ():
-                value = concerns(cluster, cluster.id in asked)
+                value = concerns(of)
                 parts.append("" if value is None else _digest(value))
         return ",".join(parts)
 
     @cached_property
     def _fleet_terms(self) -> list[Concerns]:
         terms = (term for term in self.terms.passed.values() if isinstance(term, FleetTerm))
-        return [term.concerns() for term in sorted(terms, key=lambda term: type(term).__name__)]
+        policies = PoliciesByKind.of(self.terms.of(InForce).compiled, self.terms.of(GoverningObjects))
+        return [policies.concerning, *(term.concerns() for term in sorted(terms, key=lambda term: type(term).__name__))]
 
 
 def differs(before: str, now: str) -> bool:

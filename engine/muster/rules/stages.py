@@ -15,13 +15,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, NewType, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NewType, TypeAlias, TypeVar
 
 from muster.data.codes import Code
-from muster.data.decision import Decision, Failed, Memory, Outcome
+from muster.data.decision import Decision, Failed, Memory, Outcome, Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, PROJECTION, ROLLOUT, TARGETS, Kind, kind_of
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    ADMISSION,
+    CLUSTER_POOL,
+    FLEET,
+    POLICIES,
+    PROJECTION,
+    ROLLOUT,
+    TARGETS,
+    Kind,
+    kind_of,
+)
 from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import RefsRead
@@ -33,7 +44,7 @@ from muster.rules.policies.in_force import FleetWithPolicies, InForce
 from muster.rules.unread_authors import EntryAuthor, of_unread_authors
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
-_GOVERNING = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
+_GOVERNING = frozenset((*POLICIES, *ADMISSION, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
 
 #: The objects that govern clusters and lie in no neighbourhood: policies, Remedies, the Fleet, pools, Rollouts and
 #: Projections, with what the last run derived of them.
@@ -48,9 +59,17 @@ class StageTerm:
     __slots__ = ()
 
 
-#: What of a term concerns a cluster: None if its stages did not read it. They read what a budget grants only if they
-#: ask, as the second argument says.
-Concerns: TypeAlias = Callable[[Object, bool], object]
+class Concerned(NamedTuple):
+    """What of a cluster tells which terms concern it: the cluster, whether its stages `asked` what budgets grant, and
+    what was decided about it."""
+
+    cluster: Object
+    asked: bool
+    decided: Mapping[Path, Decision]
+
+
+#: What of a term concerns a cluster: None if its stages did not read it.
+Concerns: TypeAlias = Callable[[Concerned], object]
 
 
 class FleetTerm(StageTerm):
@@ -102,7 +121,7 @@ class Traits(FleetTerm):
 
     def concerns(self) -> Concerns:
         """Return whether adapters are used. Whether anything is derived concerns no cluster, but the whole fleet."""
-        return lambda _cluster, _asked: self.uses_adapters
+        return lambda _: self.uses_adapters
 
 
 @dataclass(frozen=True, slots=True)

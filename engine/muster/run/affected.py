@@ -49,7 +49,6 @@ class Affects(Enum):
     """How far a change reaches."""
 
     NEIGHBOURHOODS = "the neighbourhoods that it names"
-    CONCERNED = "what clusters share, and the clusters that it concerns by their summaries"
     SHARED = "what clusters share"
     FLEET = "the whole fleet"
 
@@ -263,10 +262,15 @@ class Reading:
         return frozenset(id_ for id_, home in self.homes.items() if home not in self.own)
 
 
-def _policy_changed(reading: Reading) -> bool:
+def _policy_changed(reading: Reading) -> frozenset[int] | bool:
+    """The neighbourhoods in which any expression failed: it may be gone."""
     part = reading.part
     changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
-    return not part.edited and bool(changed & (reading.policy_files | {file.path for file in part.state.context()}))
+    edited = bool(changed & (reading.policy_files | {file.path for file in part.state.context()}))
+    if edited and not part.rest.decided:
+        raise WholeNeeded("a policy or a setting changed")
+    failing = part.state.failing() - part.chosen if edited else set[int]()
+    return frozenset(failing) if failing or (edited and part.near) else False
 
 
 def _shared_object_moved(reading: Reading) -> bool:
@@ -289,7 +293,7 @@ def _read_of_others(reading: Reading) -> frozenset[int]:
 
 
 AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
-    ChangeRow("a policy or a setting changed", Affects.CONCERNED, _policy_changed),
+    ChangeRow("a policy or a setting changed", Affects.SHARED, _policy_changed),
     ChangeRow("a shared object moved", Affects.SHARED, _shared_object_moved),
     ChangeRow("an object is in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),
 )
@@ -401,7 +405,7 @@ def _terms_differ(deciding: Deciding) -> frozenset[int]:
     part, given, summaries = deciding.part, deciding.given, deciding.part.summaries
     differing = frozenset(
         id_ for id_, name, before in part.state.given(part.chosen)
-        if name in summaries and differs(before, given.about(summaries[name].objects, summaries[name].asked))
+        if (rest := summaries.get(name)) and differs(before, given.about(rest.objects, rest.decided, rest.asked))
     ) if summaries else frozenset[int]()  # fmt: skip
     if len(differing) > MOST * part.state.count():
         _require_assumed(part, given.terms)

@@ -288,7 +288,7 @@ def _home(
         name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
         due=_second(earliest(*either)), settled=_second(earliest(*gathered.horizons)),
         digest=digest(summary), summary=summary,
-        given="" if given is None else given.about(read, asked),
+        given="" if given is None else given.about(read, (fleet.decisions(obj.id) for obj in read), asked),
         totals=_totals(fleet, ids, sound, gathered, lonely),
         findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],

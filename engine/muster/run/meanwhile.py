@@ -65,6 +65,6 @@ def _apart(question: Question, found: RunAnswer, state: RunState, commit: str, p
         or any(summary.pressed for _, summary in read_summaries(state.summaries_of(written)))
     )  # fmt: skip
     touched = Touched(frozenset(homes), frozenset(unknown), labels=paths)
-    rest = Rest(asks_wide=False, asks_summaries=False, reads_summaries=concerns_all)
+    rest = Rest(asks_wide=False, decided=False, reads_summaries=concerns_all)
     done = run_part(FleetPart(question.at(commit), state, facts, touched, frozenset(homes), rest=rest))
     return done.gone is not None and not done.gone & written

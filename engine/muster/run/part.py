@@ -62,20 +62,20 @@ class ShardTerms:
 class Rest:
     """What a run may use of the rest of the fleet.
 
-    `asks_wide`: wide stages may run, over all summaries. `asks_summaries`: summaries tell which clusters edited
-    policies concern. `reads_summaries`: any change of a summary affects the rest. `shards`: the rest was decided in
+    `asks_wide`: wide stages may run, over all summaries. `decided`: it is known what each cluster was given.
+    `reads_summaries`: any change of a summary affects the rest. `shards`: the rest was decided in
     shards with these assumptions, and `read` are their summaries.
     """
 
     asks_wide: bool = True
-    asks_summaries: bool = True
+    decided: bool = True
     reads_summaries: bool = True
     shards: ShardTerms | None = None
     read: Mapping[str, Summary] = field(default_factory=dict)
 
 
 #: The rest as of the last run, and as of the last check, which has no decisions.
-LAST_RUN, LAST_CHECK = Rest(), Rest(asks_summaries=False)
+LAST_RUN, LAST_CHECK = Rest(), Rest(decided=False)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,7 @@ class FleetPart:
     """The `chosen` neighbourhoods. They are `known` from the last run, and are at `paths` and on `refs`; `standing` are
     the objects that were read but are not decided, once that is known.
 
-    `near`: only the chosen neighbourhoods are decided; otherwise wide stages run too. `edited`: the clusters that
-    edited policies concern are chosen.
+    `near`: only the chosen neighbourhoods are decided; otherwise wide stages run too.
     """
 
     question: Question
@@ -93,7 +92,6 @@ class FleetPart:
     touched: Touched
     chosen: frozenset[int]
     near: bool = True
-    edited: bool = False
     rest: Rest = LAST_RUN
     known: Mapping[int, KnownNeighbourhood] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
@@ -102,13 +100,13 @@ class FleetPart:
 
     # -- what to evaluate
 
-    def larger(self, more: Iterable[int] = (), *, wide: bool = False, edited: bool = False) -> "FleetPart":
+    def larger(self, more: Iterable[int] = (), *, wide: bool = False) -> "FleetPart":
         """Return the part with more chosen neighbourhoods. WholeNeeded if wide stages are required but must not run."""
         if wide and not self.rest.asks_wide:
             raise WholeNeeded("it concerns what clusters share")
         near = self.near and not wide
         more = frozenset(more) if near else self.state.whole().union(more)
-        return replace(self, chosen=self.chosen | more, near=near, edited=self.edited or edited)
+        return replace(self, chosen=self.chosen | more, near=near)
 
     def closed(self) -> "FleetPart":
         """Return the part that also has everything that shares a file with it."""

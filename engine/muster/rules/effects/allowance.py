@@ -18,11 +18,10 @@ from muster.data.kinds import is_cluster
 from muster.data.times import LAST, format_time, later, try_time
 from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
-from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import Budget, Usage, headline, in_service, labels_of, sound_override
-from muster.rules.stages import Concerns, FleetTerm
+from muster.rules.stages import Concerned, Concerns, FleetTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +163,14 @@ class Allowance(FleetTerm):
         return [{"name": name, "until": None if end is None else int(end.timestamp())} for name, end in ends]
 
     def concerns(self) -> Concerns:
-        """Return the terms of the budgets that count a cluster, and the freezes in force."""
-        terms, frozen = self.terms, self.frozen
+        """Return the terms of the budgets that count a cluster, the freezes in force, and what was approved of it."""
+        terms, frozen, approved = self.terms, self.frozen, self.approvals.by_object
 
-        def concerning(cluster: Object, asked: bool) -> object:  # noqa: FBT001 - see Concerns
-            if not asked:
+        def concerning(of: Concerned) -> object:
+            if not of.asked:
                 return None
-            places = {(str(budget.id), budget.domain(cluster)) for budget in self.budgets}
-            return [one for one in terms if (one[0], one[1]) in places], frozen
+            places = {(str(budget.id), budget.domain(of.cluster)) for budget in self.budgets}
+            return [one for one in terms if (one[0], one[1]) in places], frozen, approved.get(str(of.cluster.id))
 
         return concerning
 

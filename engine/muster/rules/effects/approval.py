@@ -17,6 +17,7 @@ from typing import Final
 
 from muster.data.agentref import proposal_branch
 from muster.data.decision import ApprovalWait, Because, Held, Input
+from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, FLEET, MANAGED_CLUSTER
 from muster.data.times import LAST, format_time, try_time
@@ -73,6 +74,11 @@ class Approvals:
         freezes = tuple(freeze for freeze in freezes_of(fleet.settings, fleet) if freeze.in_force(now))
         breaking = frozenset(one for one in named if one[0].startswith(PREFIX)) if freezes else frozenset()
         return cls(topics, frozenset(one[1:] for one in named), fleet_id(fleet), now, freezes, breaking)
+
+    @property
+    def by_object(self) -> Mapping[str, list[tuple[str, ...]]]:
+        """What was approved, and what breaks a freeze, by object."""
+        return grouped(sorted([*((one[0], one) for one in self.given), *((one[1], one) for one in self.breaking)]))
 
     def topic(self, effect: str) -> str:
         """The topic of an effect; empty if it needs no approval."""

@@ -159,7 +159,7 @@ class LeaseFloor(FleetTerm):
 
     def concerns(self) -> Concerns:
         """Return the duration of a cluster that it stretches; 0 for any other."""
-        return lambda cluster, _asked: self.seconds if self.stretches(cluster) else 0
+        return lambda of: self.seconds if self.stretches(of.cluster) else 0
 
     def stretches(self, cluster: Object) -> bool:
         """Is it longer than the cluster's own duration?"""

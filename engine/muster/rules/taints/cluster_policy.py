@@ -10,7 +10,7 @@ from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.policies.selectors import LabelSelector
-from muster.rules.stages import StageTerm
+from muster.rules.stages import Concerns, FleetTerm
 
 OPERATORS = ("In", "NotIn")
 
@@ -77,10 +77,15 @@ def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterTaintPolicies(StageTerm):
+class ClusterTaintPolicies(FleetTerm):
     """The ClusterTaintPolicies of a fleet, in the order in which they act."""
 
     policies: tuple[ClusterTaintPolicy, ...]
+
+    def concerns(self) -> Concerns:
+        """Return the policies that target a cluster."""
+        bodies = [(policy, repr(policy.source.body)) for policy in self.policies]
+        return lambda of: [(str(policy.id), body) for policy, body in bodies if policy.targets(of.cluster)]
 
 
 def taint_policies(fleet: Fleet) -> tuple[ClusterTaintPolicy, ...]:

@@ -1,0 +1,120 @@
+"""Which policies can decide something about a cluster: an edit of one costs those clusters, and no others.
+
+What concerns all clusters is apart: settings, calendars, what is refused, and policies about their add-ons, reports and
+the like.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from muster.data.decision import Decision, Path
+from muster.data.kinds import ADMISSION, CALENDAR, CLUSTERS, FLEET, Kind, kind_of
+from muster.data.tree import Tree
+from muster.dataclass import dataclass
+from muster.fleet.objects import Object
+from muster.fleet.projected import PROJECTIONS
+from muster.fleet.shared import OF_CLUSTERS
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Compiled, InForce
+from muster.rules.policies.policies import Policy
+from muster.rules.projections.policy import Projection
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.remedies.policy import Remedy
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.scores.policy import ScorePolicy
+from muster.rules.stages import ROLLOUTS, Concerned, GoverningObjects
+from muster.rules.taints.policy import TaintPolicy
+
+#: The types of policies with a target.
+_TARGETED: Final = (ConditionPolicy, TaintPolicy, ScorePolicy, PulsePolicy)
+#: The kinds of a cluster's further objects.
+_BESIDE: Final = OF_CLUSTERS.difference(CLUSTERS)
+#: An object of these kinds concerns every cluster.
+_OF_ALL: Final = (FLEET, CALENDAR, *ADMISSION)
+#: What is compared of a policy, and whether the policy can decide something about a cluster.
+_Selecting: TypeAlias = tuple[str, Callable[[Concerned], bool]]
+
+
+def concerning_all(rules: InForce, governing: GoverningObjects) -> list[object]:
+    """Return what of policies and settings concerns every cluster, and objects without a cluster."""
+    policies: Iterable[Policy] = rules.compiled.all_of(*_TARGETED)
+    return [
+        [(str(id_), obj.body) for id_, obj in sorted(governing.objects.items()) if kind_of(id_) in _OF_ALL],
+        sorted(map(str, governing.broken)),
+        rules.grace,
+        [_text(policy.source) for policy in policies if not _BESIDE.isdisjoint(policy.target.kinds)],
+        # Other policies decide then whether clusters are available.
+        [str(policy.id) for policy in rules.compiled.of(ConditionPolicy) if policy.type in _HEADLINES],
+    ]
+
+
+_HEADLINES: Final = frozenset(kind.headline for kind in CLUSTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class PoliciesByKind:
+    """The policies that can decide something about clusters, as texts: those of `every` cluster of a kind, and those of
+    `some` clusters."""
+
+    every: Mapping[Kind, list[str]]
+    some: Mapping[Kind, list[_Selecting]]
+
+    @classmethod
+    def of(cls, compiled: Compiled, governing: GoverningObjects) -> "PoliciesByKind":
+        """Return the policies in force."""
+        every, some = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
+        policies: Iterable[Policy] = compiled.all_of(*_TARGETED)
+        for policy in policies:
+            target = policy.target
+            for kind in target.kinds:
+                if target.namespaces or target.selector.requirements:
+                    some[kind].append((_text(policy.source), lambda of, target=target: target.selects(of.cluster)))  # type: ignore[misc]
+                else:
+                    every[kind].append(_text(policy.source))
+        for kind in CLUSTERS:
+            some[kind].extend(_others(compiled, governing, kind))
+        return cls(every, some)
+
+    def concerning(self, of: Concerned) -> list[str]:
+        """Return the policies that can decide something about a cluster."""
+        kind = of.cluster.kind
+        every = self.every.get(kind, [])
+        selecting = [text for text, selects in self.some.get(kind, ()) if selects(of)]
+        return every + selecting if selecting else every
+
+
+def _others(compiled: Compiled, governing: GoverningObjects, kind: Kind) -> Iterator[_Selecting]:
+    for remedy in compiled.of(Remedy):
+        yield _text(remedy.source), lambda of, remedy=remedy: remedy.selects(of.cluster.id.name) or _acts(of, remedy)  # type: ignore[misc]
+    for rollout in compiled.of(Rollout):
+        path = (*ROLLOUTS, rollout.key)
+        yield _text(rollout.source), lambda of, path=path: _has(of.decided, path)  # type: ignore[misc]
+    for projection in compiled.of(Projection):
+        if projection.source.of_cluster and projection.kind is kind:
+            yield _text(governing.objects[projection.id]), lambda of, one=projection: _projects(of, one)  # type: ignore[misc]
+
+
+def _acts(of: Concerned, remedy: Remedy) -> bool:
+    """Is anything remembered that the Remedy requested?"""
+    remembered = (decision.value for path, decision in of.decided.items() if path[:2] == ("status", "muster"))
+    return any(_names(value, remedy.id.name) for value in remembered)
+
+
+def _projects(of: Concerned, projection: Projection) -> bool:
+    return projection.selector.matches(of.cluster.labels) or _has(of.decided, (*PROJECTIONS, projection.id.name))
+
+
+def _has(decided: Mapping[Path, Decision], path: Path) -> bool:
+    decision = decided.get(path)
+    return decision is not None and decision.value is not None
+
+
+def _names(value: Tree, name: str) -> bool:
+    if isinstance(value, Mapping):
+        return any(_names(one, name) for pair in value.items() for one in pair)
+    return any(_names(one, name) for one in value) if isinstance(value, list) else value == name
+
+
+def _text(policy: Object) -> str:
+    return f"{policy.id} {policy.body!r}"
