@@ -4,10 +4,10 @@ An incremental run evaluates the neighbourhoods in which a file changed, whose a
 there are none, it evaluates nothing. If their summaries stay the same and nothing shared changed, that is all.
 If only clusters' progress in Rollouts and sets of works changed, these take their steps from records.
 Otherwise wide stages run too, over what is shared and the summaries of the rest, and clusters that are given something
-else than before are evaluated: an edited policy, what a budget grants. `muster.run.affected` says which change affects what. If an incremental run cannot
-answer (a file is incomplete, history was rewritten, muster has another version), a full run does: in shards if there
-are workers, else with the whole fleet in one process. All of them decide the same, byte for byte, and the tests check
-it.
+else than before are evaluated: an edited policy, what a budget grants. `muster.run.affected` says which change affects
+what. If an incremental run cannot answer (a file is incomplete, history was rewritten, muster has another version), a
+full run does: in shards if there are workers, else with the whole fleet in one process. All of them decide the same,
+byte for byte, and the tests check it.
 """
 
 import sqlite3
