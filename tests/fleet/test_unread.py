@@ -86,3 +86,12 @@ def test_a_cluster_that_falls_silent_with_a_broken_file_counts_as_disrupted(
     assert edit
     moment = Moment.of(line.commit(edit), subjects.EDITED)
     assert moment.budgets() == control.edited.budgets() != []
+
+
+@pytest.mark.parametrize(
+    ("path", "way"), [("subjects/fleet.yaml", "an empty file"), ("subjects/rollout.yaml", "UTF-16")]
+)
+def test_shards_do_not_decide_without_a_setting_that_only_the_history_knows(line: Line, path: str, way: str) -> None:
+    episode = Episode.of(path, way)
+    assert episode is not None
+    assert not Moment.of(line.commit(episode.edit), subjects.EDITED).decided_in_shards()

@@ -35,6 +35,7 @@ from tests.support.loose import Edit, Entry, Revision, puts
 from tests.support.policy_happenings import deployed
 from tests.support.truth import untruths
 
+_RANK = re2.compile(r" \(it is number \d+\)")
 _INSTANT = re2.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -104,7 +105,8 @@ class Moment:
 
     @cached_property
     def changes(self) -> frozenset[str]:
-        return frozenset(map(str, self.settled.changes))
+        """What changes, without the rank of a cluster that a Placement did not choose."""
+        return frozenset(str(_RANK.sub("", str(change))) for change in self.settled.changes)
 
     @property
     def findings(self) -> frozenset[Finding]:

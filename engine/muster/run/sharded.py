@@ -215,8 +215,15 @@ class _Sharded:
             raise _Anew from moved
 
     def _require_policies(self, settled: Settled) -> None:
-        """Raise _Anew if a file that no shard read has a policy or a setting: the glance did not see it."""
-        parts = settled.first.fleet.read.parts
+        """Raise _Anew if a file that no shard read has a policy or a setting: the glance did not see it.
+
+        WholeNeeded if one had it and cannot be read now: only the history tells, which shards do not have.
+        """
+        fleet = settled.first.fleet
+        lost = (found for found in fleet.findings if found.object in fleet.broken and kind_of(found.object) in CONTEXT)
+        if any(found.file not in self.common.paths for found in lost):
+            raise WholeNeeded("a policy or a setting cannot be read")
+        parts = fleet.read.parts
         unseen = {part.source.path for part in parts if kind_of(part.id) in CONTEXT} - self.common.paths - self.policies
         if unseen:
             self.policies |= unseen
