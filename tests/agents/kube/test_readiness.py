@@ -19,6 +19,7 @@ class Starting:
 
     def __init__(self) -> None:
         self.answers = dict[str, int]()
+        self.at_first = dict[str, int]()  # the first answer only
         self.asked = list[str]()
         outer = self
 
@@ -29,7 +30,8 @@ class Starting:
                 path = self.path.partition("?")[0]
                 who = "" if self.headers.get("Authorization") else "anonymous "
                 outer.asked.append(f"{who}{path}")
-                self.send_response(outer.answers.get(f"{who}{path}", outer.answers.get(path, 200)))
+                status = outer.at_first.pop(path, None) or outer.answers.get(path, 200)
+                self.send_response(outer.answers.get(f"{who}{path}", status))
                 self.send_header("Content-Length", str(len(FINE)))
                 self.end_headers()
                 self.wfile.write(FINE)
@@ -67,6 +69,14 @@ def test_what_a_server_that_starts_refuses_is_no_answer(
     with pytest.raises(ApiError) as caught:
         client.get_json("/x")
     assert caught.value.status == status
+
+
+def test_a_server_may_become_ready_between_a_refusal_and_the_question(starting: tuple[Starting, ApiServer]) -> None:
+    server, client = starting
+    for call in (lambda: client.get_json("/x"), lambda: list(client.watch("/x", 1))):
+        server.at_first["/x"] = 403
+        call()
+    assert server.asked == ["/x", "/readyz", "/x"] * 2
 
 
 def test_what_does_not_exist_is_answered_without_another_question(starting: tuple[Starting, ApiServer]) -> None:

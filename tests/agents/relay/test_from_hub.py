@@ -165,3 +165,25 @@ def test_restarts_lose_nothing_and_main_moves_at_transitions_only(hub: Hub, flee
     subjects = fleet.git("log", "--format=%s", f"{head}..main").splitlines()
     assert len(subjects) == 1, subjects
     assert subjects[0].startswith("fh-3 Unknown")
+
+
+def test_a_restart_of_the_hub_is_one_line(hub: Hub, fleet: Repo, muster: Run) -> None:
+    """A server that starts refuses what it allows later: that is no lack of rights, and nobody is told to grant any."""
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "muster"}
+    rights = list(yaml.safe_load_all(muster("relay", "--print-rbac")[1]))
+    for body in rights:
+        hub.apply({**body, **({"subjects": [subject]} if "subjects" in body else {})})
+    with running(*arguments(hub, fleet, "--clusters", "fh-*", "--every", "0.5"), environ=fleet.environ) as relay:
+
+        def said(text: str) -> int:
+            return sum(text in line for line in relay.lines)
+
+        relay.wait_for("listed: ")
+        for number in range(1, 4):
+            hub.kill()
+            wait_until(lambda count=number: said("the API server https") == count, lambda: f"{relay.lines}")  # type: ignore[misc]
+            hub.start()
+            wait_until(lambda count=number: said("answers again") == count, lambda: f"{relay.lines}")  # type: ignore[misc]
+    assert said("the API server https") == 3, relay.lines
+    assert [line for line in relay.lines if "forbidden" in line or "rbac" in line] == []
+    hub.delete(rights[-1])

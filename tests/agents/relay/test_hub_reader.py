@@ -1,6 +1,6 @@
 """Lists and watches: resumed, listed anew, and tried again. The server's answers are a script."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -32,9 +32,13 @@ class Script(ApiServer):
         for item in self._next():
             yield {"metadata": {"resourceVersion": "10"}, "items": [item]}
 
-    def watch(self, path: str, seconds: float, **query: str) -> Iterator[dict[str, Tree]]:
+    def watch(
+        self, path: str, seconds: float, begun: Callable[[], None] = lambda: None, **query: str
+    ) -> Iterator[dict[str, Tree]]:
         self.asked.append(f"watch {query['resourceVersion']}")
         assert query["allowWatchBookmarks"] == "true"
+        if not (self.answers and isinstance(self.answers[0], ApiError)):
+            begun()
         yield from self._next()
 
     def _next(self) -> Iterator[Tree]:
@@ -164,10 +168,16 @@ def test_objects_that_are_passed_over_are_counted() -> None:
 def test_a_trouble_of_all_readers_is_one_line() -> None:
     lines = list[str]()
     troubles = Troubles(lambda line, err=False: lines.append(f"{err}: {line}"))
-    for trouble in ("no answer", "no answer", "other", ""):
+    for trouble in (
+        ApiError(0, "no answer"),
+        ApiError(0, "no route"),
+        ApiError(503, "busy"),
+        ApiError(400, "no"),
+        None,
+    ):
         for collection in COLLECTIONS[:3]:
             troubles.note(collection, trouble)
-    assert lines == ["True: no answer", "True: other", "False: the hub answers again"]
+    assert lines == ["True: no answer", "True: no", "False: the hub answers again"]
 
 
 def test_a_fault_of_ours_does_not_stay_in_its_thread() -> None:

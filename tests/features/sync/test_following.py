@@ -77,3 +77,27 @@ def test_twenty_commits_with_a_hub_that_goes_away(synced: Synced, hub: Hub) -> N
     assert not any(one["failed"] or one["pruned"] for one in done)
     assert [one["name"] for each in done for one in each["created"]] == ["web-decision-1"]
     assert of_others(hub, synced) == before, "nothing else is touched"
+
+
+def errors(process: Process) -> int:
+    return sum(line.startswith("error: ") for line in process.lines)
+
+
+def test_a_restart_of_the_hub_is_one_line(synced: Synced, hub: Hub) -> None:
+    """A server that starts refuses what it allows later: that is no lack of rights, and fails no object."""
+    arguments = (
+        "sync", "--repo", str(synced.repo.path), "--namespace", synced.namespace, "--watch", "--interval", "0.1",
+        *synced.access, "-o", "json",
+    )  # fmt: skip
+    with running(*arguments, environ=os.environ) as process:
+        wait_until(lambda: bool(passes(process)), lambda: f"{process.lines}")
+        for number in range(3, 7):
+            hub.kill()
+            wait_until(lambda count=number - 2: errors(process) == count, lambda: f"{process.lines}")  # type: ignore[misc]
+            synced.join(f"c{number}")
+            synced.reconciled()
+            hub.start()
+            wait_until(lambda name=f"c{number}": name in synced.chosen(), lambda: f"{process.lines}")  # type: ignore[misc]
+    said = [line for line in process.lines if not line.startswith("{")]
+    assert [line.partition(":")[0] for line in said] == [*["error", "the hub answers again"] * 4, "stopped"], said
+    assert not any(one["failed"] or one["pruned"] or one["healed"] for one in passes(process))

@@ -11,7 +11,7 @@ import socket
 import ssl
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 from http import HTTPStatus
@@ -55,6 +55,16 @@ class ApiError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+    @property
+    def is_outage(self) -> bool:
+        """Did the server not answer, or say that it cannot now? Whatever the reason is called, it is one outage."""
+        return self.status in (
+            0,
+            HTTPStatus.TOO_MANY_REQUESTS,
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            HTTPStatus.GATEWAY_TIMEOUT,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +208,20 @@ class ApiServer:
             if after == before:
                 raise ApiError(0, f"GET {path}: the API server gives the same page again and again")
 
-    def watch(self, path: str, seconds: float, **query: str) -> Iterator[dict[str, Tree]]:
+    def watch(
+        self, path: str, seconds: float, begun: Callable[[], None] = lambda: None, **query: str
+    ) -> Iterator[dict[str, Tree]]:
         """Yield the events of a watch (`type`, `object`) until the server ends it, at the latest after `seconds`.
 
-        ApiError also if the connection breaks; the status in an event of type ERROR is for the caller.
+        `begun` is called when the server accepts it, perhaps long before the first event. ApiError also if the
+        connection breaks; the status in an event of type ERROR is for the caller.
         """
         asked = urlencode({"watch": "true", "timeoutSeconds": str(int(seconds)), **query})
         deadline = Deadline.after(seconds + self.limit_seconds)
-        with self._opened("GET", f"{path}?{asked}", deadline=deadline) as answer:
+        with self._ready_answer(f"{path}?{asked}", deadline) as answer:
             if answer.status != HTTPStatus.OK:
-                self._require_ready(answer.status)
                 raise ApiError(answer.status, f"GET {path}: status {answer.status}")
+            begun()
             for line in _lines(answer):
                 try:
                     event = read_json(line)
@@ -241,6 +254,17 @@ class ApiServer:
         """Raise ApiError if a refusal with this status is that of a server that is not ready."""
         if status in DOUBTFUL and self._readiness is not None and not self._readiness.is_ready(status):
             raise ApiError(0, f"the API server {self.url} is not ready")
+
+    @contextmanager
+    def _ready_answer(self, path: str, deadline: Deadline) -> Iterator[urllib3.BaseHTTPResponse]:
+        """The answer to a GET that is read bit by bit; a refusal is that of a server that is ready."""
+        with self._opened("GET", path, deadline=deadline) as answer:
+            if answer.status not in DOUBTFUL:
+                yield answer
+                return
+        self._require_ready(answer.status)
+        with self._opened("GET", path, deadline=deadline, renews=False) as again:  # as in `request`
+            yield again
 
     def _answer(
         self, method: str, path: str, body: Tree = None, form: str = "json", deadline: Deadline | None = None,

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from http import HTTPStatus
 from threading import Event, Lock
 from time import monotonic
@@ -24,8 +25,8 @@ WATCH_SECONDS: Final = 240.0
 _FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 0.5, 10.0
 #: How often it is asked whether a kind was installed meanwhile.
 _ABSENT_SECONDS: Final = 60.0
-#: What a server says while it starts, or has too much to do.
-_NOT_READY: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+#: All outages are one trouble.
+_OUTAGE: Final = "outage"
 #: While a server starts, kinds are missing for a moment: files go when their kind was missing for so long.
 _GONE_SECONDS: Final = 60.0
 
@@ -38,8 +39,10 @@ class Troubles:
     _now: dict[HubCollection, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def note(self, collection: HubCollection, trouble: str) -> None:
-        """Note the present trouble of a reader; empty for none."""
+    def note(self, collection: HubCollection, error: ApiError | None) -> None:
+        """Note the present trouble of a reader; None for none."""
+        text = "" if error is None else explained(error)
+        trouble = _OUTAGE if error is not None and error.is_outage else text
         with self._lock:
             if trouble == self._now.get(collection, ""):
                 return
@@ -48,7 +51,7 @@ class Troubles:
             if trouble:
                 self._now[collection] = trouble
             if trouble and trouble not in others:
-                self.log(trouble, err=True)
+                self.log(text, err=True)
             elif not trouble and not others:
                 self.log("the hub answers again")
 
@@ -91,11 +94,11 @@ class CollectionReader:
             try:
                 wait = self.advance()
             except ApiError as error:
-                self.troubles.note(self.collection, explained(error))
+                self.troubles.note(self.collection, error)
                 wait = pause
                 pause = min(2 * pause, _LAST_PAUSE_SECONDS)
             else:
-                self.troubles.note(self.collection, "")
+                self.troubles.note(self.collection, None)
                 pause = _FIRST_PAUSE_SECONDS
                 if not wait and self.clock() - began < _FIRST_PAUSE_SECONDS:
                     wait = _FIRST_PAUSE_SECONDS  # the server ends each watch at once
@@ -136,14 +139,14 @@ class CollectionReader:
     def _watch(self) -> None:
         seconds = self.watch_seconds * (1 + random.random())  # noqa: S311 - no secret
         query = {**self.collection.query, "resourceVersion": self._version, "allowWatchBookmarks": "true"}
-        for event in self.server.watch(self.collection.path, seconds, **query):
+        answers = partial(self.troubles.note, self.collection, None)
+        for event in self.server.watch(self.collection.path, seconds, answers, **query):
             type_, body = event.get("type"), mapping_at(event, "object")
             if type_ == "ERROR":
                 code = dig(body, "code")
                 raise ApiError(code if isinstance(code, int) else 0, str(dig(body, "message") or "the watch failed"))
             self._take(str(type_), body)
             self._version = str(dig(body, "metadata", "resourceVersion") or self._version)
-            self.troubles.note(self.collection, "")
 
     def _take(self, type_: str, body: Tree) -> None:
         try:
@@ -167,7 +170,7 @@ class CollectionReader:
 
 def explained(error: ApiError) -> str:
     """Return what the server said, and what to do about it."""
-    if error.status in _NOT_READY:
+    if error.status and error.is_outage:
         return f"the hub is not ready (status {error.status})"
     hint = "; muster relay --print-rbac prints the rights that it needs" if error.status == HTTPStatus.FORBIDDEN else ""
     return f"{error}{hint}"

@@ -128,13 +128,7 @@ def remove(server: ApiServer, entries: Iterable[AppliedObject]) -> tuple[dict[Re
 
 def is_outage(error: ApiError) -> bool:
     """Does the server not answer, or not know the agent? Such an error says nothing about the request."""
-    return error.status in (
-        0,
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
-    )
+    return error.is_outage or error.status == HTTPStatus.UNAUTHORIZED
 
 
 def _remove(server: ApiServer, entry: AppliedObject) -> bool:
