@@ -9,7 +9,6 @@ from muster.fleet.faults import fell_back, listening_to_fallbacks
 from muster.git.changes import staged_changes
 from muster.git.repository import open_repository, resolve
 from muster.run.incremental import answer
-from muster.run.meanwhile import holds_at
 from muster.run.question import Question
 from muster.run.uncommitted import check_question, check_uncommitted
 from muster.run.workers import Workers
@@ -76,17 +75,6 @@ class TestWays:
         living.repo.git("add", "--all")
         check_uncommitted(asked(), state, now=NOON)
         assert [doing for doing, _ in heard] == ["checking a part of the fleet"]
-
-    def test_of_what_was_committed_meanwhile(
-        self, living: Living, tmp_path: Path, heard: Told, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        state, asked = state_in(tmp_path), living.question()
-        found = answer(asked, state)
-        found.remember(state)
-        living.a_label()
-        monkeypatch.setattr("muster.run.meanwhile._apart", fails)
-        assert not holds_at(asked, found, state, living.tip())
-        assert [doing for doing, _ in heard] == ["looking at what was committed meanwhile"]
 
 
 @pytest.mark.falls_back

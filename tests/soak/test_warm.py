@@ -6,7 +6,7 @@ import pytest
 
 from tests.run.test_incremental import from_state, live, state_in
 from tests.run.test_landed import lasting
-from tests.run.test_meanwhile import live_on
+from tests.run.test_resumed import live_on
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES
 

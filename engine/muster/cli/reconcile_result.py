@@ -19,10 +19,9 @@ class ReconcileResult:
     `pushed`: did it push anything? `left_behind`: why the local branch lacks what was pushed, empty if it has it.
     `followed`: a line about a rewritten history that was followed. `heard`: the agents' refs. `instant`: the instant of
     the decisions. `tip`: the tip of the local branch afterwards, None if there is none. `found`: the answer of the run.
-    `overtaken`: people have committed more meanwhile, which is not evaluated yet. `waits`: until when nothing is
-    committed, because of the fleet's limit of commits per hour. `late`: how long something had been due, as far as
-    known. `state`: where the run's state is kept. `head`: the present commit of the evaluated branch. `question`: the
-    question that the run answered.
+    `waits`: until when nothing is committed, because of the fleet's limit of commits per hour. `late`: how long
+    something had been due, as far as known. `state`: where the run's state is kept. `head`: the present commit of the
+    evaluated branch. `question`: the question that the run answered.
     """
 
     settled: Settled
@@ -36,7 +35,6 @@ class ReconcileResult:
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""
-    overtaken: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
     state: RunState | None = None

@@ -28,7 +28,7 @@ from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects
-from muster.run.homes import CONTEXT, KeptNeighbourhoods, read_summaries
+from muster.run.homes import CONTEXT, KeptNeighbourhoods
 from muster.run.part import FleetPart, Touched
 from muster.run.question import MOST, Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
 from muster.run.records import RunRecord, digest
@@ -86,7 +86,8 @@ class Since:
             if self.facts.steady and change.new == Blob(_FILE, written.get(change.path, ""))
         )  # fmt: skip
         others = (change for change in committed if change.path not in landed)
-        return frozenset((*data_of(question.files.changes), *data_of(others), *(written.keys() - landed)))
+        missing = set[str]() if question.resumes else written.keys() - landed
+        return frozenset((*data_of(question.files.changes), *data_of(others), *missing))
 
     @cached_property
     def tips(self) -> str:
@@ -442,18 +443,13 @@ def _summary_changed(deciding: Deciding) -> bool:
         return False
     if any(home.troubled or (home.shared and home.name not in part.stepping) for home in kept.homes):
         return True
-    if part.rest.reads_summaries:
-        return deciding.progressing is None
-    summaries = read_summaries((home.name, home.summary) for home in kept.homes)
-    return {home.name for home in kept.homes} != {home.name for home in part.known.values()} or any(
-        summary.pressed for _, summary in summaries
-    )
+    return deciding.progressing is None
 
 
 def _progressed(deciding: Deciding) -> frozenset[int]:
     """The objects whose next step the progress of clusters may change."""
     part = deciding.part
-    if not part.near or not part.rest.reads_summaries:
+    if not part.near:
         return frozenset()
     return frozenset(part.state.of_names(deciding.progressing or ())) - part.chosen
 

@@ -41,7 +41,8 @@ class RunAnswer:
 
     `kept` are the neighbourhoods that replace the `gone` ones (None: all), `facts` the record of the run as a whole;
     both are None if nothing can be recorded, and `unkept` says why. `looked_at` says how much was evaluated. `rest`:
-    the state in which they replace others, if that is not the last run's.
+    the state in which they replace others, if that is not the last run's. `resumes`: it goes on from an answer of the
+    state whose files are still to be written.
     """
 
     settled: Settled
@@ -51,6 +52,7 @@ class RunAnswer:
     looked_at: str
     rest: Provisional | None = None
     unkept: str = ""
+    resumes: bool = False
 
     def remember(self, state: RunState) -> None:
         """Record it. What cannot be recorded is dropped."""
@@ -59,7 +61,9 @@ class RunAnswer:
                 self.rest.replaces(state, self.facts, self.kept.homes, self.gone or (), self.kept.steps)
             elif self.facts is not None and self.kept is not None:
                 kept = self.kept
-                state.replace(self.facts, kept.homes, self.gone, kept.steps, all_steps=kept.all_steps)
+                state.replace(
+                    self.facts, kept.homes, self.gone, kept.steps, all_steps=kept.all_steps, landed=not self.resumes
+                )  # fmt: skip
             elif self.gone is None:
                 state.drop(self.unkept)
         except sqlite3.Error:

@@ -32,6 +32,7 @@ from muster.run.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
 from muster.run.records import RunRecord
+from muster.run.resumed import resumed, resumes
 from muster.run.run import Run, Settled
 from muster.run.state import RunState
 
@@ -52,13 +53,15 @@ NOTHING_WANTED: Final = Wanted()
 
 
 def answer(
-    question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
-) -> RunAnswer:
-    """Answer from the state if possible, else with a full run: in shards if there are `workers`."""
+    question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED,
+    earlier: RunAnswer | None = None,
+) -> RunAnswer:  # fmt: skip
+    """Answer from the state if possible, else with a full run: in shards if there are `workers`. The state may have the
+    answer of an `earlier` run that did not land."""
     why = "nothing can be kept (see muster version)"
     if state is not None:
         try:
-            return incremental_run(question, state, wanted)
+            return incremental_run(question, state, wanted, earlier)
         except WholeNeeded as needed:
             why = str(needed)
     return full_run(question, why, workers)
@@ -88,11 +91,15 @@ def full_run(question: Question, why: str, workers: "Workers | None" = None) -> 
     return run_whole(question, why, unread)
 
 
-def incremental_run(question: Question, state: RunState, wanted: Wanted = NOTHING_WANTED) -> RunAnswer:
+def incremental_run(
+    question: Question, state: RunState, wanted: Wanted = NOTHING_WANTED, earlier: RunAnswer | None = None
+) -> RunAnswer:
     """Incremental run. WholeNeeded if a full run is required; RepositoryError if git fails."""
     try:
         with without_collection():
-            return _incremental_run(question, state, wanted)
+            if earlier is None or not resumes(earlier, state, question.second):
+                return _incremental_run(question, state, wanted)
+            return resumed(earlier, _incremental_run(replace(question, resumes=True), state, wanted), state)
     except (WholeNeeded, RepositoryError):
         raise
     except sqlite3.Error as error:

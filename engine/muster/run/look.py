@@ -138,10 +138,11 @@ class _PartScope:
         require_record(fleet, (), slips=True)
         part, objects = self.part, self.part.summarised
         summaries = part.summaries.values()
+        clusters = (id_ for id_ in filter(is_cluster, objects) if id_ not in part.new_clusters)
         return replace(
             fleet,
             objects={**objects, **fleet.objects},
-            previous={**dict.fromkeys(filter(is_cluster, objects), _DERIVED), **fleet.previous},
+            previous={**dict.fromkeys(clusters, _DERIVED), **fleet.previous},
             decided={id_: decided for summary in summaries for id_, decided in summary.decisions()},
             held=tuple(held for summary in summaries for held in summary.held),
             wakes=rest_wakes(part.state, part.chosen),

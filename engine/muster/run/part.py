@@ -5,6 +5,7 @@ be evaluated (`muster.run.affected`). A part is checked (`muster.run.uncommitted
 (`muster.run.incremental`).
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -15,9 +16,12 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, is_cluster
+from muster.data.locations import derived_path
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.objects import Object
+from muster.fleet.settings import Settings
+from muster.git.trees import list_paths
 from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.homes import NAME, KeptNeighbourhoods, Summary, kind_name, read_summaries
@@ -62,14 +66,11 @@ class ShardTerms:
 class Rest:
     """What a run may use of the rest of the fleet.
 
-    `asks_wide`: wide stages may run, over all summaries. `decided`: it is known what each cluster was given.
-    `reads_summaries`: any change of a summary affects the rest. `shards`: the rest was decided in
-    shards with these assumptions, and `read` are their summaries.
+    `decided`: it is known what each cluster was given. `shards`: the rest was decided in shards with these assumptions,
+    and `read` are their summaries.
     """
 
-    asks_wide: bool = True
     decided: bool = True
-    reads_summaries: bool = True
     shards: ShardTerms | None = None
     read: Mapping[str, Summary] = field(default_factory=dict)
 
@@ -101,9 +102,7 @@ class FleetPart:
     # -- what to evaluate
 
     def larger(self, more: Iterable[int] = (), *, wide: bool = False) -> "FleetPart":
-        """Return the part with more chosen neighbourhoods. WholeNeeded if wide stages are required but must not run."""
-        if wide and not self.rest.asks_wide:
-            raise WholeNeeded("it concerns what clusters share")
+        """Return the part with more chosen neighbourhoods; `wide`: wide stages are required."""
         near = self.near and not wide
         more = frozenset(more) if near else self.state.whole().union(more)
         return replace(self, chosen=self.chosen | more, near=near)
@@ -147,6 +146,20 @@ class FleetPart:
     def summarised(self) -> Mapping[ObjectId, Object]:
         """The objects in summaries."""
         return {obj.id: obj for summary in self.summaries.values() for obj in summary.objects}
+
+    @cached_property
+    def new_clusters(self) -> frozenset[ObjectId]:
+        """The clusters in summaries of which nothing is derived yet: the first run to see them did not land."""
+        if not self.question.resumes:
+            return frozenset()
+        written = self.state.written()
+        paths = {path: id_ for id_ in filter(is_cluster, self.summarised) if (path := self._derived(id_)) in written}
+        question = self.question
+        there = list_paths(question.repository.git, question.commit, [os.fsencode(path) for path in paths])
+        return frozenset(paths.values()).difference(paths[os.fsdecode(entry.path)] for entry in there)
+
+    def _derived(self, id_: ObjectId) -> str:
+        return derived_path(id_, Settings(self.facts.settings).shards)
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:

@@ -48,15 +48,12 @@ class Provisional(RunState):
         self._db.executemany("UPDATE homes SET due = ? WHERE id = ?", ((due, home) for home, due in when))
         self._db.execute("COMMIT")
 
-    def _forget_written(self) -> None:
-        """Keep it: no run has committed it yet."""
-
     def replaces(
         self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int], steps: Mapping[str, bytes]
     ) -> None:
         """Replace the `gone` neighbourhoods, and then the content of another state, in one transaction."""
         self._version = other._version
-        self.replace(facts, homes, gone, steps)
+        self.replace(facts, homes, gone, steps, landed=False)
         self._db.backup(other._db, pages=_PAGES_AT_ONCE)
 
 

@@ -86,6 +86,7 @@ class Question:
 
     `heard_or_none` is None if agents' refs are not read at all (the index). `files` says where the files are read.
     `beside` are files to evaluate even if they did not change. A `witness` records how expressions were evaluated.
+    `resumes`: an earlier run at the same instant did not land, and what it decided holds where nothing changed since.
     """
 
     repository: Repository
@@ -97,6 +98,7 @@ class Question:
     files: FileSource = COMMITTED
     beside: frozenset[str] = frozenset()
     witness: Witness | None = None
+    resumes: bool = False
 
     def at(self, commit: str) -> "Question":
         """The same question about another commit."""

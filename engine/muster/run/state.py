@@ -245,6 +245,10 @@ class RunState:
         """The neighbourhoods with any of these names."""
         return {home for (home,) in self._in("i", "SELECT home FROM names WHERE name IN ({})", set(names))}
 
+    def homes_of(self, names: Iterable[str]) -> dict[str, int]:
+        """The neighbourhood with each of these names."""
+        return dict(self._in("si", "SELECT name, home FROM names WHERE name IN ({})", set(names)))
+
     def due(self, now: int) -> set[int]:
         """The neighbourhoods that time changes by this instant."""
         return self._column("i", "SELECT id FROM homes WHERE due <= ?", now)
@@ -382,10 +386,10 @@ class RunState:
 
     def replace(
         self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None,
-        steps: Mapping[str, bytes] | None = None, *, all_steps: bool = False,
+        steps: Mapping[str, bytes] | None = None, *, all_steps: bool = False, landed: bool = True,
     ) -> None:  # fmt: skip
         """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
-        all), in one transaction. What the others wrote is there: else they would be among the gone."""
+        all), in one transaction. `landed`: the files that the others wrote are there."""
         self._most_ticks = sys.maxsize  # writing takes as long as there is to write
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
@@ -399,7 +403,8 @@ class RunState:
                 self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
                 for table in ("names", "files", "words", "failures", "written"):
                     self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
-                self._forget_written()
+                if landed:
+                    self._db.execute("DELETE FROM written")
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
             if all_steps:
@@ -412,9 +417,6 @@ class RunState:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
             raise
-
-    def _forget_written(self) -> None:
-        self._db.execute("DELETE FROM written")
 
     def drop(self, why: str = "") -> None:
         """Forget everything except the reason."""

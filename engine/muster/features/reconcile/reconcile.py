@@ -1,8 +1,8 @@
 """Reconcile: evaluate a branch and commit the result once, by compare-and-swap.
 
-If the branch moves meanwhile, locally or on the remote, the new head is evaluated, incrementally from the run that did
-not land. Only if the same result can be shown to follow there (`muster.run.meanwhile`), the commit is made again on the
-new head; a result is never rebased unproven.
+If the branch moves meanwhile, locally or on the remote, the new head is evaluated at the same instant, and what the run
+that did not land decided is decided again only where it may have changed (`muster.run.resumed`). So a commit always has
+the result for its parent, and never an older one.
 
 Pacing: `Fleet.spec.derived.maxCommitsPerHour` limits commits. Past it changes wait for the next commit, which has the
 result at that time, so nothing is lost. A loss of availability never waits, nor do the changes in the same run.
@@ -108,7 +108,7 @@ def reconcile(
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
-            run = (request.follow(run) if run else None) or request.decide(run)
+            run = request.decide(run)
             done = request.land(run, attempt)
         if done is not None:
             return done
@@ -118,15 +118,10 @@ def reconcile(
     )
 
 
-def _message(
-    settled: Settled, commit: str, notes: Sequence[str] = (), decided: str = ""
-) -> tuple[str, frozenset[Finding]]:
+def _message(settled: Settled, commit: str, notes: Sequence[str] = ()) -> tuple[str, frozenset[Finding]]:
     """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
-    says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
-    is compared with that one."""
-    fleet = settled.last.fleet
-    read = replace(fleet.read, whole_at=fleet.read.whole_at or decided)
-    last = replace(settled.last, commit=commit, fleet=replace(fleet, read=read))
+    says so."""
+    last = replace(settled.last, commit=commit)
     try:
         return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
@@ -146,8 +141,8 @@ def _late(question: Question, state: RunState | None) -> timedelta | None:
 @dataclass(frozen=True, slots=True)
 class _Run:
     """A run that is to land: what was asked and found, and the message of its commit; empty if there is none.
-    `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
-    when there is no commit, although something follows."""
+    `listened`: when agents were heard, by the monotonic clock; `waits`: until when there is no commit, although
+    something follows."""
 
     question: Question
     found: RunAnswer
@@ -157,7 +152,6 @@ class _Run:
     apart: Tips | None
     listened: float
     message: str = ""
-    kept: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
 
@@ -193,15 +187,20 @@ class _ReconcileRequest:
         else:
             heard, listened = agent_refs_at(repository, base, self.freshness, first=remote), monotonic()
             remembered = Remembered(repository, remote, heard.own)
+        before = self._kept(lost, base) if lost is not None else None
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
+        elif before is not None:
+            instant = before.instant
         else:
             now = self.now()
             clock = now if self.is_present else None
             instant = writing_instant(repository, base, now, back_in_time=self.back_in_time, clock=clock)
         question = Question(repository, base, heard, instant.now, remembered)
         late = _late(question, self.state)
-        found = answer(question, self.state, self.workers)
+        if before is not None:
+            doing(RunStep.FOLLOWING)
+        found = answer(question, self.state, self.workers, earlier=before.found if before else None)
         settled = replace(found.settled, faults=found.settled.faults | instant.findings)
         if again and settled.first.fleet.refs.unheard - settled.first.fleet.refs.withheld:
             return self.decide(None)  # another run has read more refs
@@ -217,26 +216,18 @@ class _ReconcileRequest:
         settled = replace(settled, faults=settled.faults | faults)
         return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
 
-    def follow(self, run: _Run) -> _Run | None:
-        """Return the same run on the branch as it is now, if its result holds there; None if the new head must be
-        evaluated, for which this run's result is kept in the state."""
-        from muster.run.meanwhile import holds_at
-
-        if self.state is not None and not run.kept:
-            run.found.remember(self.state)
-            run = replace(run, kept=True)
-        if not run.message or self.back_in_time or run.apart:  # on a derived branch only another engine can be faster
+    def _kept(self, lost: _Run, commit: str) -> _Run | None:
+        """The run that did not land, if the state has it and a commit can still be decided at its instant."""
+        if self.state is None:
             return None
-        tips = find_tips(self.repository, self.branch, self.remote)
-        clock = run.instant.now if self.is_present else None
-        instant = instant_of(self.repository, tips.base, run.instant.now, clock=clock)
-        if instant.refused or (instant.now, instant.findings) != (run.instant.now, run.instant.findings):
-            return None  # another run has decided since
-        doing(RunStep.FOLLOWING)
-        if not holds_at(run.question, run.found, self.state, tips.base):
+        lost.found.remember(self.state)
+        if not lost.message or self.back_in_time or self.planned:
             return None
-        message, _ = _message(run.settled, tips.base, decided=run.question.commit)
-        return replace(run, tips=tips, message=message)
+        clock = lost.instant.now if self.is_present else None
+        instant = instant_of(self.repository, commit, lost.instant.now, clock=clock)
+        # Another run may have decided since.
+        same = not instant.refused and (instant.now, instant.findings) == (lost.instant.now, lost.instant.findings)
+        return lost if same else None
 
     def land(self, run: _Run, attempt: int) -> ReconcileResult | None:
         """Commit and push the result; None if the branch moved meanwhile."""
@@ -251,7 +242,7 @@ class _ReconcileRequest:
         landed = land_derived(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
-        if self.state is not None and not run.kept:
+        if self.state is not None:
             doing(RunStep.KEEPING)
             run.found.remember(self.state)
         return ReconcileResult(
@@ -266,7 +257,6 @@ class _ReconcileRequest:
             landed.pushed,
             landed.left_behind,
             landed.followed,
-            overtaken=apart is None and tips.base != run.question.commit,
             waits=run.waits,
             late=run.late,
             state=self.state,

@@ -183,8 +183,6 @@ class Watcher:
         """When the next run is due without changes. Something that stays due at the run's own instant is tried again
         with growing pauses."""
         run, due = done.settled.last, next_look(done.settled.last)
-        if done.overtaken:
-            return self._present()
         if done.waits:
             due = min(due or done.waits, done.waits)
         if not done.settled.rested:

@@ -1,0 +1,57 @@
+"""A run that did not land, because people committed more meanwhile: what it decided of the rest is not decided again.
+
+The state has its records. At the same instant they hold wherever nothing changed since, with the files that it was
+going to write, so the next run evaluates what people changed and what that affects, and writes both. It comes to what a
+run comes to that evaluates everything on the later commit.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muster.data.ids import ObjectId
+from muster.run.answer import RunAnswer
+from muster.run.question import default_home
+from muster.run.state import RunState
+
+
+def resumes(earlier: RunAnswer, state: RunState, second: int) -> bool:
+    """Has the state the answer of an earlier run at this instant, so that it can be gone on from? The first run of a
+    fleet cannot: it decides some things otherwise than later ones."""
+    facts = state.facts()
+    first = earlier.settled.first.fleet
+    begun = bool(first.derived_paths or first.beyond.derived)
+    if not begun or facts is None or earlier.facts is None:
+        return False
+    return (facts.commit, facts.now) == (earlier.facts.commit, second)
+
+
+def resumed(earlier: RunAnswer, found: RunAnswer, state: RunState) -> RunAnswer:
+    """Return the answer of an incremental run, with what the earlier one decided of the rest; `state` has the latter.
+
+    sqlite3.Error if the state is damaged.
+    """
+    gone, last = found.gone or frozenset(), found.settled.last
+    if not gone:  # nothing was read either
+        last = replace(earlier.settled.last, commit=last.commit)
+    again = {file.path for file in state.files(gone) if not file.ref}
+    files = {path: earlier.settled.files[path] for path in earlier.settled.files if path not in again}
+    left = _left(state, {change.object for change in earlier.settled.changes}, gone)
+    changes = (change for change in earlier.settled.changes if change.object in left)
+    settled = replace(
+        found.settled, last=last, files=dict(sorted({**files, **found.settled.files}.items())),
+        changes=sorted((*changes, *found.settled.changes), key=lambda change: (change.object, change.field)),
+    )  # fmt: skip
+    facts = None if found.facts is None else replace(found.facts, steady=found.facts.steady and _is_steady(earlier))
+    return replace(found, settled=settled, facts=facts, resumes=True)
+
+
+def _is_steady(earlier: RunAnswer) -> bool:
+    return earlier.facts is not None and earlier.facts.steady
+
+
+def _left(state: RunState, ids: Iterable[ObjectId], gone: frozenset[int]) -> set[ObjectId]:
+    """The objects whose neighbourhoods are not among those that are gone."""
+    by_id = {id_: (str(id_), default_home(id_)) for id_ in ids}
+    homes = state.homes_of(name for names in by_id.values() for name in names)
+    found = {id_: homes.get(names[0], homes.get(names[1])) for id_, names in by_id.items()}
+    return {id_ for id_, home in found.items() if home not in gone}
