@@ -97,7 +97,7 @@ def test_killed_in_a_bare_repository(repo: Repo, tmp_path: Path, verb: str, mome
     [
         ("fast-import", "before", False),
         ("fast-import", "after", False),
-        ("worktree", "after", False),
+        ("update-index", "after", False),
         ("read-tree", "before", False),
         ("update-ref", "before", False),
         ("update-ref", "after", True),

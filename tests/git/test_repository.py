@@ -1,6 +1,8 @@
 """Opening repositories of every form, and saying clearly what is wrong with one that cannot be opened."""
 
+from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -205,3 +207,40 @@ def test_a_repository_of_another_user_is_explained(repo: Repo) -> None:
         open_repository(repo.path, {**repo.environ, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
     assert "belongs to another user" in caught.value.message
     assert f"safe.directory {repo.path}" in caught.value.hint
+
+
+def _linked(inner: Repo) -> None:
+    (inner.path / ".git").rename(inner.path / "elsewhere")
+    (inner.path / ".git").symlink_to("elsewhere")
+
+
+ODD: dict[str, Callable[[Repo], object]] = {
+    "usual": lambda inner: inner.commit({"a.yaml": "a: 1"}),
+    "detached": lambda inner: inner.git("checkout", "--quiet", "--detach", inner.commit()),
+    "no HEAD": lambda inner: (inner.path / ".git/HEAD").unlink(),
+    "a HEAD that names nothing": lambda inner: (inner.path / ".git/HEAD").write_text("ref: none\n"),
+    "no refs": lambda inner: rmtree(inner.path / ".git/refs"),
+    "no objects": lambda inner: rmtree(inner.path / ".git/objects"),
+    "no configuration": lambda inner: (inner.path / ".git/config").unlink(),
+    "an unknown format": lambda inner: inner.git("config", "core.repositoryformatversion", "7"),
+    "bare": lambda inner: inner.git("config", "core.bare", "true"),
+    "another work tree": lambda inner: inner.git("config", "core.worktree", "../.."),
+    "a link": _linked,
+    "a file": lambda inner: inner.git("init", "--quiet", "--separate-git-dir", "../../git"),
+    "settings from a file": lambda inner: inner.git("config", "include.path", "more"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_repository_within_another_is_where_git_says(repo: Repo, odd: str) -> None:
+    inner = new_repository(repo.path / "inner")
+    ODD[odd](inner)
+    asked = ("rev-parse", "--show-object-format", "--absolute-git-dir", "--show-toplevel")
+    expected = inner.git(*asked, check=False).split("\n")
+    try:
+        opened = open_repository(inner.path, inner.environ)
+    except RepositoryError:
+        assert len(expected) < 2, "git opens it"
+    else:
+        top = [str(opened.worktree)] if opened.worktree else []
+        assert [opened.object_format, str(opened.git_dir), *top] == expected

@@ -22,6 +22,8 @@ TRUST: Final = "MUSTER_TRUST_CONFIG"
 _PROTOCOLS: Final = "file:git:http:https:ssh"
 _ALWAYS: Final = (("core.hookspath", os.devnull), ("core.fsmonitor", "false"))
 _OWN: Final = (b"local", b"worktree")
+#: Where the settings of a repository are from if its git directory is the folder `.git` of its work tree.
+_USUAL: Final = b"file:.git/config"
 #: A setting in the environment: a git that does not list it is too old, and need not be asked for its version.
 _MARK: Final = "muster.mark"
 
@@ -57,14 +59,23 @@ class Setting(NamedTuple):
         return self.value.lower() in ("true", "yes", "on") or self.value.strip("+-0").isdigit()
 
 
+class Configuration(NamedTuple):
+    """git's configuration as it counts in a directory. Of `settings` the last one of a key counts. `is_usual`: git uses
+    a repository that is the folder `.git` of its work tree. One that git does not accept (of another user, of an
+    unknown format) has no settings."""
+
+    settings: tuple[Setting, ...] = ()
+    is_usual: bool = False
+
+
 def restricted_git(directory: Path, environ: Mapping[str, str]) -> Git:
     """Return restricted git for a directory that need not be a repository's. RepositoryError: see `restricted`."""
     git = Git(directory, without_location(environ))
     try:
-        settings = read_settings(git) if lies_in_repository(directory) else ()
+        configured = read_configuration(git) if lies_in_repository(directory) else Configuration()
     except RepositoryError:
-        settings = ()  # without git nothing is run
-    return restricted(git, settings)[0]
+        configured = Configuration()  # without git nothing is run
+    return restricted(git, configured.settings)[0]
 
 
 def restricted(git: Git, settings: Sequence[Setting]) -> tuple[Git, dict[str, Setting]]:
@@ -106,19 +117,19 @@ def _overrides(settings: Sequence[Setting]) -> Iterator[tuple[str, str]]:
         yield from ((key, value) for _, key, value in users if matches_any(_HELPER, key))
 
 
-def read_settings(git: Git) -> tuple[Setting, ...]:
-    """Return git's configuration, of which the last line for a key counts. RepositoryError if git is missing or too
-    old."""
+def read_configuration(git: Git) -> Configuration:
+    """Return the configuration of the directory that git runs in. RepositoryError if git is missing or too old."""
     marked = _add_settings(dict(git.environ), [(_MARK, "true")])
-    fields = git.run("config", "--show-scope", "--list", "-z", env=marked).stdout.split(b"\0")
-    pairs = [(scope, *setting.partition(b"\n")) for scope, setting in zip(fields[0::2], fields[1::2], strict=False)]
-    found = tuple(
-        Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value) if given else "true")
-        for scope, key, given, value in pairs
-    )
-    if not any(one.key == _MARK for one in found):
+    fields = git.run("config", "--show-scope", "--show-origin", "--list", "-z", env=marked).stdout.split(b"\0")
+    lines = [*zip(fields[0::3], fields[1::3], fields[2::3], strict=False)]
+    settings = tuple(_setting(scope, *line.partition(b"\n")) for scope, _, line in lines)
+    if not any(setting.key == _MARK for setting in settings):
         require_git(git)
-    return found
+    return Configuration(settings, any(scope == b"local" and origin == _USUAL for scope, origin, _ in lines))
+
+
+def _setting(scope: bytes, key: bytes, given: bytes, value: bytes) -> Setting:
+    return Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value) if given else "true")
 
 
 def _add_settings(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
