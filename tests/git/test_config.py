@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.git.config import Upstream, identities, identity, remotes, upstream
+from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
 from tests.support.git import Repo, clone, new_repository
 
@@ -97,3 +98,38 @@ def test_who_commits_is_whom_git_would_name(origin: Repo, name: str | None, mail
     assert found is not None
     assert found[1] == expected
     assert f"<{found[2]}>" in (said or "<muster@localhost>")
+
+
+NAMED = [("Bo", "bo@example.com"), ("", "bo@example.com"), (" Bo.", None), (None, "<b>")]
+DATES = (
+    "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01T00:00:00", "2026-01-01T00:00:00.5Z",
+    "@1767225600 +0130", "1767225600 +0000", "2026-06-31T00:00:00Z", "1969-01-01T00:00:00Z", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "mail", "section", "date"),
+    [
+        *((*named, section, "2026-01-01T00:00:00Z") for named in NAMED for section in ("author", "user", None)),
+        *(("Bo", "bo@example.com", None, date) for date in DATES),
+    ],
+)
+def test_what_the_environment_says_of_a_role_is_what_git_makes_of_it(
+    origin: Repo, name: str | None, mail: str | None, section: str | None, date: str
+) -> None:
+    environ = {name: value for name, value in origin.environ.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))}
+    named = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": mail, "GIT_AUTHOR_DATE": date}
+    environ |= {key: value for key, value in named.items() if value is not None}
+    if section is not None:
+        for key, value in (("name", "Ada"), ("email", "ada@example.com")):
+            origin.git("config", f"{section}.{key}", value)
+    repository = open_repository(origin.path, environ)
+    asked = ("-c", "user.useConfigOnly=true", "-c", "user.name=muster", "-c", "user.email=muster@localhost")
+    expected = repository.git.run(*asked[: 2 if section else 6], "var", "GIT_AUTHOR_IDENT")
+    if expected.status:
+        with pytest.raises(RepositoryError):
+            identity(repository, "AUTHOR")
+    else:
+        given, expected_text = identity(repository, "AUTHOR"), expected.stdout.decode().strip()
+        assert given.rpartition("> ")[0] == expected_text.rpartition("> ")[0]
+        assert not date or given == expected_text  # without a date it is the present

@@ -9,6 +9,7 @@ clone` writes those, the hooks there decide what may be pushed, and git itself r
 
 import os
 from collections.abc import Collection, Iterator
+from datetime import datetime
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Final, NamedTuple
@@ -89,6 +90,8 @@ def _programs(repository: Repository, place: Path) -> Iterator[str]:
 _NOBODY: Final = ("muster", "muster@localhost")
 _FALLBACK: Final = ("-c", f"user.name={_NOBODY[0]}", "-c", f"user.email={_NOBODY[1]}")
 _NOT_PLAIN: Final = frozenset("\n<>")
+_WHOLE_SECOND: Final = "%Y-%m-%dT%H:%M:%SZ"
+_FIRST_YEAR, _LAST_YEAR = 1970, 2099
 
 
 class Upstream(NamedTuple):
@@ -103,17 +106,38 @@ def identity(repository: Repository, role: str) -> str:
 
     As configured or in the environment, dates included (`GIT_AUTHOR_DATE`); by default `muster <muster@localhost>`, and
     the present. git's own guess from the host's name is not used. git is asked unless a plain name and address are set,
-    or none at all.
+    or none at all, and a date in UTC or none.
     """
-    if not _sets_roles_apart(repository):
-        set_here = tuple(repository.setting(f"user.{key}") for key in ("name", "email"))
-        name, mail = _NOBODY if None in set_here else map(str, set_here)
-        if _is_plain(name) and _is_plain(mail):
-            now = wall_clock().astimezone()
-            return f"{name} <{mail}> {int(now.timestamp())} {now:%z}"
+    name, mail = _set_for(repository, role, "name"), _set_for(repository, role, "email")
+    if (name is None or mail is None) and not _sets_roles_apart(repository):
+        name, mail = _NOBODY
+    date = _date(repository.git.environ.get(f"GIT_{role}_DATE"))
+    if name is not None and mail is not None and _is_plain(name) and _is_plain(mail) and date is not None:
+        return f"{name} <{mail}> {int(date.timestamp())} {date:%z}"
     variable = f"GIT_{role}_IDENT"
     found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
     return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
+
+
+def _set_for(repository: Repository, role: str, key: str) -> str | None:
+    """The name or address of a role, where git takes it from: the first place that says one, even if it is empty."""
+    places = (
+        repository.git.environ.get(f"GIT_{role}_{key.upper()}"),
+        *(repository.setting(f"{section}.{key}") for section in (role.lower(), "user")),
+    )
+    return next((text for text in places if text is not None), None)
+
+
+def _date(text: str | None) -> datetime | None:
+    """The present if there is no text; None if it is not a whole second in UTC, as in `2026-01-01T00:00:00Z`: git reads
+    many other forms."""
+    if text is None:
+        return wall_clock().astimezone()
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return date if f"{date:{_WHOLE_SECOND}}" == text and _FIRST_YEAR < date.year < _LAST_YEAR else None
 
 
 def _is_plain(text: str) -> bool:
