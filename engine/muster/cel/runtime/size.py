@@ -6,6 +6,7 @@ before anybody copies it: each part once, however often it is held.
 """
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from muster.cel.errors import ValueTooLargeError
@@ -15,6 +16,8 @@ from muster.cel.runtime.selection import OptionalValue
 MOST_PARTS: Final = 1 << 21
 #: The most levels of lists and maps, as in comparisons.
 _MAX_DEPTH: Final = 200
+#: Types whose values are one part each. Long lists have nothing else: they are measured without a loop.
+_PLAIN: Final = frozenset((bool, int, float, type(None), datetime, timedelta))
 
 
 def require_size(value: Any) -> None:
@@ -24,8 +27,8 @@ def require_size(value: Any) -> None:
 
 
 def size_of(value: Any) -> int:
-    """The values and characters of a value when it is written out. Raises ValueTooLargeError if it is nested too deep.
-    Takes time in proportion to the parts in memory."""
+    """The values and characters of a value when it is written out: of one that is larger than MOST_PARTS, some number
+    above that. Raises ValueTooLargeError if it is nested too deep. Takes time in proportion to the parts in memory."""
     return _measure(value, {}, 0)
 
 
@@ -43,8 +46,12 @@ def _measure(value: Any, known: dict[int, tuple[Any, int]], depth: int) -> int:
         return measured[1]
     if depth > _MAX_DEPTH:
         raise ValueTooLargeError("a value is nested too deep to be written out")
-    if isinstance(value, Mapping):
+    if len(value) > MOST_PARTS:
+        size = len(value)
+    elif isinstance(value, Mapping):
         size = 1 + sum(_measure(key, known, depth + 1) + _measure(one, known, depth + 1) for key, one in value.items())
+    elif _PLAIN.issuperset(map(type, value)):
+        size = 1 + len(value)
     else:
         size = 1 + sum(_measure(one, known, depth + 1) for one in value)
     known[id(value)] = value, size
