@@ -34,9 +34,9 @@ def outcome(text: str) -> Any:
     """The value, or the error; of a run and of an evaluation, and within a limit of memory."""
     tracemalloc.start()
     try:
-        program = cel.compile(text, cel.Env(max_cost=200_000))
+        program = cel.compile(text, cel.Env(max_cost=20_000))
         result = program.run(DATA)
-        budget = cel.CostBudget(200_000)
+        budget = cel.CostBudget(20_000)
         for evaluate in (program.evaluate, lambda data: program.value(data, budget)):
             if result.error is None:
                 assert evaluate(DATA) == result.value
@@ -48,7 +48,7 @@ def outcome(text: str) -> Any:
     except cel.CompileError as error:
         return error
     finally:
-        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
         tracemalloc.stop()
 
 
@@ -57,7 +57,7 @@ def test_a_small_one_is_a_value(kind: str) -> None:
     assert not isinstance(outcome(chain(kind, 5)), Exception)
 
 
-@pytest.mark.parametrize("depth", [25, 40, 64])
+@pytest.mark.parametrize("depth", [25, 64])
 @pytest.mark.parametrize("kind", [kind for kind in STEPS if kind != "map of maps"])
 def test_a_large_one_is_an_error(kind: str, depth: int) -> None:
     error = outcome(chain(kind, depth))
@@ -72,10 +72,8 @@ def test_a_large_one_is_an_error(kind: str, depth: int) -> None:
     "use", ["{} == {}", "{} in [{}]", "[{}].exists(x, x == {})", "[{}, {}].distinct()", "{} != [{}]"]
 )
 @pytest.mark.parametrize("kind", ["list", "map", "one of two", "loop over data"])
-@pytest.mark.parametrize("depth", [40, 64])
-def test_comparing_large_ones_ends(kind: str, depth: int, use: str) -> None:
-    found = outcome(chain(kind, depth, use))
-    assert isinstance(found, (bool, list, cel.CelError))
+def test_comparing_large_ones_ends(kind: str, use: str) -> None:
+    assert isinstance(outcome(chain(kind, 40, use)), (bool, list, cel.CelError))
 
 
 @pytest.mark.parametrize("use", ["size({})", "{}[0] == 1 || size({}) == 2", "has({}.a)"])
