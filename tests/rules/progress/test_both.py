@@ -1,6 +1,5 @@
 """Rollouts and sets of works follow one rule: the same clusters get the revision at the same instants."""
 
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,9 +10,9 @@ MINUTE = 60
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> BothKinds:
+def fleet() -> BothKinds:
     """Three clusters that have version 1."""
-    return _complete(BothKinds(tmp_path, "abc"))
+    return _complete(BothKinds("abc"))
 
 
 def _complete(fleet: BothKinds) -> BothKinds:
@@ -72,11 +71,10 @@ def test_a_silent_cluster_keeps_its_place_and_soaks_anew(fleet: BothKinds, toler
 @pytest.mark.parametrize("tolerating", [True, False])
 @pytest.mark.parametrize("soaking", [True, False])
 def test_a_version_that_kills_clusters_stops_at_the_first(
-    tmp_path: Path,
     tolerating: bool,
     soaking: bool,
 ) -> None:
-    fleet = BothKinds(tmp_path, "abcdefgh")
+    fleet = BothKinds("abcdefgh")
     if tolerating:
         fleet.tolerating()
     _complete(fleet)
@@ -99,8 +97,8 @@ def test_a_version_that_kills_clusters_stops_at_the_first(
 
 
 @pytest.mark.parametrize("dropping", [False, True])
-def test_an_observer_that_goes_blind_moves_nothing(tmp_path: Path, dropping: bool) -> None:
-    fleet = BothKinds(tmp_path, "abcde")
+def test_an_observer_that_goes_blind_moves_nothing(dropping: bool) -> None:
+    fleet = BothKinds("abcde")
     if dropping:  # the default budget would hold the taints of a whole fleet
         fleet.without_budget()
     _complete(fleet)
@@ -143,9 +141,9 @@ def test_people_end_the_wait_for_a_silent_cluster(fleet: BothKinds, why: str) ->
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_lives(tmp_path: Path, seed: int) -> None:
+def test_random_lives(seed: int) -> None:
     random = Random(seed)
-    fleet = BothKinds(tmp_path, "abcdef")
+    fleet = BothKinds("abcdef")
     for name in fleet.clusters:
         fleet.label(name, wave=random.choice("xyz"))
     groups = [

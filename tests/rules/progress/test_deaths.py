@@ -3,7 +3,6 @@
 A version that kills clusters gets no further than the clusters that may get it at once. Blindness rolls nothing back.
 """
 
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,9 +15,9 @@ _TOLERATION: Tree = {"key": "cluster.open-cluster-management.io/unreachable", "o
 _MINUTE = 60
 
 
-def _fleet(root: Path, chance: Random) -> tuple[BothKinds, dict[str, str]]:
+def _fleet(chance: Random) -> tuple[BothKinds, dict[str, str]]:
     """Eight clusters that have version 1, and the decision group of each."""
-    fleet = BothKinds(root, _NAMES)
+    fleet = BothKinds(_NAMES)
     groups = {name: chance.choice("xyz") for name in _NAMES}
     for name, group in groups.items():
         fleet.label(name, wave=group)
@@ -56,9 +55,9 @@ def _strategy(chance: Random, groups: dict[str, str]) -> tuple[dict[str, Tree], 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_version_that_kills_every_cluster_that_gets_it(tmp_path: Path, seed: int) -> None:
+def test_a_version_that_kills_every_cluster_that_gets_it(seed: int) -> None:
     chance = Random(seed)
-    fleet, groups = _fleet(tmp_path, chance)
+    fleet, groups = _fleet(chance)
     strategy, most = _strategy(chance, groups)
     soaks, deadline = chance.random() < 0.5, chance.choice(("None", "20m", "40m"))
     fleet.on_failure = chance.choice(("Pause", "Rollback"))
@@ -84,9 +83,9 @@ def test_a_version_that_kills_every_cluster_that_gets_it(tmp_path: Path, seed: i
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_an_observer_that_goes_blind_for_all_clusters(tmp_path: Path, seed: int) -> None:
+def test_an_observer_that_goes_blind_for_all_clusters(seed: int) -> None:
     chance = Random(seed)
-    fleet, groups = _fleet(tmp_path, chance)
+    fleet, groups = _fleet(chance)
     strategy, _ = _strategy(chance, groups)
     fleet.on_failure = "Rollback"
     fleet.rolls_out(2, maxFailures=0, minSuccessTime="10m", progressDeadline=chance.choice(("None", "40m")), **strategy)

@@ -1,14 +1,16 @@
-"""A directory with clusters, a Placement that chooses them all, and a set of works; its agents speak as told."""
+"""Files of clusters, a Placement that chooses them all, and a set of works; their agents report as told."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import lru_cache
 
 import yaml
 
-import muster
 from muster.data.times import format_time
 from muster.data.tree import Tree
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.run import Run
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 API = "cluster.open-cluster-management.io"
@@ -23,12 +25,12 @@ RULES: Tree = [
 
 @dataclass
 class WorkFleet:
-    """The fleet, at `now` seconds after its start."""
+    """The fleet, at `now` seconds after its start; `files` are its texts by path."""
 
-    root: Path
     clusters: str = "abcd"
     now: int = 0
-    run: muster.Run = field(init=False)
+    files: dict[str, str] = field(default_factory=dict)
+    run: Run = field(init=False)
 
     def __post_init__(self) -> None:
         for name in self.clusters:
@@ -48,12 +50,10 @@ class WorkFleet:
 
     def write(self, path: str, body: Tree) -> None:
         """Write a file; None removes it."""
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
         if body is None:
-            file.unlink()
+            del self.files[path]
         else:
-            file.write_text(yaml.dump(body, Dumper=_Plain), encoding="utf-8")
+            self.files[path] = yaml.dump(body, Dumper=_Plain)
 
     def placement(self, name: str, **spec: Tree) -> None:
         self.write(f"{name}-placement.yaml", {
@@ -97,18 +97,20 @@ class WorkFleet:
                     "metadata": {"name": "managed-cluster-lease", "namespace": name},
                     "spec": {"renewTime": instant(seconds)},
                 })  # fmt: skip
-        self.run = muster.evaluate(self.root, START + timedelta(seconds=seconds))
+        self.run = self._evaluate()
         for path, text in self.run.files.items():
-            file = self.root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
             if text is None:
-                file.unlink()
+                del self.files[path]
             else:
-                file.write_text(text, encoding="utf-8")
-        again = muster.evaluate(self.root, START + timedelta(seconds=seconds))
-        assert again.files == {}
-        assert again.horizon == self.run.horizon
+                self.files[path] = text
+        if self.run.files:
+            again = self._evaluate()
+            assert again.files == {}
+            assert again.horizon == self.run.horizon
         return self
+
+    def _evaluate(self) -> Run:
+        return evaluate_snapshot(MemorySnapshot(self.files), START + timedelta(seconds=self.now))
 
     def reports(self, cluster: str, *conditions: Tree, **status: Tree) -> None:
         """The agent of a cluster reports its work, in its present generation unless a condition says another."""
@@ -130,11 +132,10 @@ class WorkFleet:
 
     def works(self) -> dict[str, Tree]:
         """The derived works by cluster."""
-        files = sorted((self.root / "derived/manifestworks").glob("*/*.yaml"))
-        assert len({file.parent for file in files}) == len(files), "a cluster has one work of a set"
-        return {
-            file.parent.name: yaml.load(file.read_text("utf-8"), yaml.BaseLoader) | _metadata(file) for file in files
-        }
+        paths = sorted(path for path in self.files if path.startswith("derived/manifestworks/"))
+        works = {path.split("/")[2]: _parsed(self.files[path]) for path in paths}
+        assert len(works) == len(paths), "a cluster has one work of a set"
+        return works
 
     def versions(self) -> str:
         """`a1 b2`: the version that each cluster has."""
@@ -172,8 +173,10 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _metadata(file: Path) -> Tree:
-    return {"metadata": yaml.safe_load(file.read_text("utf-8"))["metadata"]}
+@lru_cache(maxsize=100)
+def _parsed(text: str) -> Tree:
+    """A work with texts for values, but for its metadata."""
+    return yaml.load(text, yaml.BaseLoader) | {"metadata": yaml.safe_load(text)["metadata"]}
 
 
 def condition(type_: str, status: str, since: int | None = 0, **more: Tree) -> Tree:

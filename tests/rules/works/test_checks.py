@@ -1,6 +1,5 @@
 """What the webhook of Open Cluster Management refuses, and strategies."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,17 +17,17 @@ MAP: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web",
     ([MAP, MAP], "duplicate manifest for resource web/web with resource type v1.ConfigMap", "- apiVersion: v1"),
     ([{**MAP, "data": {"much": "x" * 512_000}}], "exceeds the 512000 limit", "manifests:"),
 ])  # fmt: skip
-def test_refused_manifests(tmp_path: Path, manifests: Any, message: str, line: str) -> None:
-    fleet = WorkFleet(tmp_path, "a")
+def test_refused_manifests(manifests: Any, message: str, line: str) -> None:
+    fleet = WorkFleet("a")
     fleet.set(1)
-    body = yaml.safe_load((tmp_path / "web.yaml").read_text())
+    body = yaml.safe_load(fleet.files["web.yaml"])
     body["spec"]["manifestWorkTemplate"]["workload"]["manifests"] = manifests
     fleet.write("web.yaml", body)
     fleet.at(0)
     (found,) = fleet.run.findings
     assert (found.code, found.file) == ("MUS434", "web.yaml")
     assert message in found.message
-    assert line in (tmp_path / "web.yaml").read_text().splitlines()[found.line - 1]
+    assert line in fleet.files["web.yaml"].splitlines()[found.line - 1]
     assert not fleet.works()
 
 
@@ -39,8 +38,8 @@ def test_refused_manifests(tmp_path: Path, manifests: Any, message: str, line: s
     ({"type": "Progressive", "progressive": {"maxConcurrency": 0}}, "MUS432", "write 1"),
     ({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [{"groupName": "canry"}]}}, "MUS430", "canary"),
 ])  # fmt: skip
-def test_strategies(tmp_path: Path, strategy: Any, code: str, hint: str) -> None:
-    fleet = WorkFleet(tmp_path, "a")
+def test_strategies(strategy: Any, code: str, hint: str) -> None:
+    fleet = WorkFleet("a")
     selector = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {}}}
     fleet.placement("web", decisionStrategy={"groupStrategy": {"decisionGroups": [selector]}})
     fleet.set(1, refs=[{"name": "web", "rolloutStrategy": strategy}])
@@ -53,8 +52,8 @@ def test_strategies(tmp_path: Path, strategy: Any, code: str, hint: str) -> None
         assert fleet.said().startswith("False Stopped")
 
 
-def test_a_staged_rollout_without_a_rule_for_progressing(tmp_path: Path) -> None:
-    fleet = WorkFleet(tmp_path, "a")
+def test_a_staged_rollout_without_a_rule_for_progressing() -> None:
+    fleet = WorkFleet("a")
     fleet.set(1, rules=False, maxConcurrency=1)
     assert fleet.at(0).codes() == ["MUS433"]
     fleet.set(1, rules=False)

@@ -1,7 +1,5 @@
 """Stories of sets of works: who gets the template, when, and what the set says."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
@@ -9,9 +7,9 @@ from tests.rules.works.repository import WorkFleet, condition, instant
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> WorkFleet:
+def fleet() -> WorkFleet:
     """Four clusters that all have one placement."""
-    return WorkFleet(tmp_path)
+    return WorkFleet()
 
 
 def test_all_at_once_and_the_labels_of_upstream(fleet: WorkFleet) -> None:
@@ -146,10 +144,10 @@ def test_a_missing_placement_ends_the_pass(fleet: WorkFleet) -> None:
 def test_a_set_that_goes_takes_its_works_with_it_and_a_broken_one_keeps_them(fleet: WorkFleet) -> None:
     fleet.set(1)
     fleet.at(0)
-    text = (fleet.root / "web.yaml").read_text()
-    (fleet.root / "web.yaml").write_text(text.replace("placementRefs", "placmentRefs"))
+    text = fleet.files["web.yaml"]
+    fleet.files["web.yaml"] = text.replace("placementRefs", "placmentRefs")
     assert fleet.at(10).versions() == "a1 b1 c1 d1"
-    (fleet.root / "web.yaml").write_text(text + "  x: [\n")
+    fleet.files["web.yaml"] = text + "  x: [\n"
     assert fleet.at(20).versions() == "a1 b1 c1 d1"
     fleet.set(1, metadata={"deletionTimestamp": instant(25)})
     assert fleet.at(30).versions() == ""
@@ -203,16 +201,16 @@ def test_a_name_that_makes_no_label(fleet: WorkFleet) -> None:
 def test_edited_works_are_written_again(fleet: WorkFleet) -> None:
     fleet.set(1)
     fleet.at(0)
-    file = next((fleet.root / "derived/manifestworks/a").iterdir())
-    body = yaml.safe_load(file.read_text())
-    file.write_text("x: [")
+    path = next(path for path in fleet.files if path.startswith("derived/manifestworks/a/"))
+    body = yaml.safe_load(fleet.files[path])
+    fleet.files[path] = "x: ["
     assert fleet.at(10).versions() == "a1 b1 c1 d1"
-    assert yaml.safe_load(file.read_text())["spec"] == body["spec"]
+    assert yaml.safe_load(fleet.files[path])["spec"] == body["spec"]
 
 
 def test_works_of_a_live_hub_are_taken_over_with_their_names_and_times(fleet: WorkFleet) -> None:
     fleet.set(1)
-    body = yaml.safe_load((fleet.root / "web.yaml").read_text())
+    body = yaml.safe_load(fleet.files["web.yaml"])
     labels = {
         "work.open-cluster-management.io/manifestworkreplicaset": "shop.web",
         "work.open-cluster-management.io/placementname": "web",

@@ -1,12 +1,10 @@
 """The state of a derived work over time."""
 
-from pathlib import Path
-
 from tests.rules.works.repository import WorkFleet, condition, instant
 
 
-def test_a_time_that_is_missing_is_when_muster_first_saw_the_state(tmp_path: Path) -> None:
-    fleet = WorkFleet(tmp_path, "a")
+def test_a_time_that_is_missing_is_when_muster_first_saw_the_state() -> None:
+    fleet = WorkFleet("a")
     fleet.set(1, minSuccessTime="1m")
     fleet.at(0)
     fleet.reports("a", condition("Applied", "True", None), condition("Progressing", "False", None))
@@ -16,8 +14,8 @@ def test_a_time_that_is_missing_is_when_muster_first_saw_the_state(tmp_path: Pat
     assert fleet.at(70).said() == "True Complete"
 
 
-def test_a_failure_stays_one_when_the_cluster_falls_silent(tmp_path: Path) -> None:
-    fleet = WorkFleet(tmp_path, "a").tolerating()
+def test_a_failure_stays_one_when_the_cluster_falls_silent() -> None:
+    fleet = WorkFleet("a").tolerating()
     fleet.set(1, maxConcurrency=1)
     fleet.at(0)
     fleet.reports("a", condition("Applied", "False", 5))
@@ -26,12 +24,12 @@ def test_a_failure_stays_one_when_the_cluster_falls_silent(tmp_path: Path) -> No
     assert fleet.states() == "a Failed"
 
 
-def test_a_report_in_a_file_that_cannot_be_read_counts_as_not_sent(tmp_path: Path) -> None:
-    fleet = WorkFleet(tmp_path, "ab")
+def test_a_report_in_a_file_that_cannot_be_read_counts_as_not_sent() -> None:
+    fleet = WorkFleet("ab")
     fleet.set(1)
     fleet.at(0)
     fleet.done("a", 5)
     fleet.at(10)
-    (tmp_path / "clusters/a/work.yaml").write_text("x: [")
+    fleet.files["clusters/a/work.yaml"] = "x: ["
     fleet.at(20)
     assert fleet.states() == "a ToApply, b ToApply"
