@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -23,9 +24,27 @@ VALUES = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Living, Path]:
+    """A fleet, and the state after runs that found nothing more to do."""
+    folder = tmp_path_factory.mktemp("original")
+    living, path = Living.small(folder / "fleet", 5, 6), folder / "kept" / "s"
+    for _ in range(3):
+        run(living, path)
+    assert run(living, path).startswith("nothing")
+    return living, path
+
+
 @pytest.fixture
-def living(tmp_path: Path) -> Living:
-    return Living.small(tmp_path / "fleet", 5, 6)
+def living(original: tuple[Living, Path], tmp_path: Path) -> Living:
+    return original[0].copy(tmp_path / "fleet")
+
+
+@pytest.fixture
+def path(original: tuple[Living, Path], tmp_path: Path) -> Path:
+    """The state of the fleet."""
+    copytree(original[1].parent, tmp_path / "kept")
+    return tmp_path / "kept" / "s"
 
 
 def run(living: Living, path: Path) -> str:
@@ -38,14 +57,6 @@ def run(living: Living, path: Path) -> str:
         found.remember(state)
         state.close()
     return found.looked_at
-
-
-def kept(living: Living, path: Path) -> Path:
-    """The state after runs that found nothing more to do."""
-    for _ in range(3):
-        run(living, path)
-    assert run(living, path).startswith("nothing")
-    return path
 
 
 def statements() -> Iterator[str]:
@@ -63,8 +74,7 @@ def statements() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("change", [*statements()])
-def test_other_tables_are_no_state(living: Living, tmp_path: Path, change: str) -> None:
-    path = kept(living, tmp_path / "kept" / "s")
+def test_other_tables_are_no_state(living: Living, path: Path, change: str) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.executescript(change)
     living.a_label()
@@ -75,8 +85,7 @@ def test_other_tables_are_no_state(living: Living, tmp_path: Path, change: str) 
 
 
 @pytest.mark.parametrize(("column", "value"), [(column, value) for column in VALUES for value in VALUES[column]])
-def test_a_value_of_another_type_is_no_state(living: Living, tmp_path: Path, column: str, value: str) -> None:
-    path = kept(living, tmp_path / "kept" / "s")
+def test_a_value_of_another_type_is_no_state(living: Living, path: Path, column: str, value: str) -> None:
     table, _, name = column.partition(".")
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"UPDATE OR REPLACE {table} SET {name} = {value}")
@@ -85,8 +94,7 @@ def test_a_value_of_another_type_is_no_state(living: Living, tmp_path: Path, col
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_the_bytes_are_a_run_ends(living: Living, tmp_path: Path, seed: int) -> None:
-    path = kept(living, tmp_path / "kept" / "s")
+def test_whatever_the_bytes_are_a_run_ends(living: Living, path: Path, seed: int) -> None:
     chance, content = random.Random(seed), bytearray(path.read_bytes())
     for _ in range(chance.choice((1, 8, 64, 4096))):
         content[chance.randrange(100 if chance.random() < 0.1 else len(content))] = chance.randrange(256)
@@ -97,8 +105,7 @@ def test_whatever_the_bytes_are_a_run_ends(living: Living, tmp_path: Path, seed:
     assert found.settled.last.fleet.objects is not None
 
 
-def test_reading_has_an_end(living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = kept(living, tmp_path / "kept" / "s")
+def test_reading_has_an_end(living: Living, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "_INSTRUCTIONS", 10)
     monkeypatch.setattr(states, "_LEAST_TICKS", 3)
     monkeypatch.setattr(states, "_BYTES_A_TICK", 1 << 40)
@@ -113,11 +120,7 @@ def test_reading_has_an_end(living: Living, tmp_path: Path, monkeypatch: pytest.
     lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir(), lambda path: __import__("os").mkfifo(path),
     lambda path: (path.write_bytes(b""), path.chmod(0o666)),
 ], ids=["link", "folder", "fifo", "everybody's"])  # fmt: skip
-def test_a_file_that_is_not_one_of_ours_is_no_state(
-    living: Living, tmp_path: Path, suffix: str, make: Callable[[Path], object]
-) -> None:
-    path = tmp_path / "kept" / "s"
-    run(living, path)
+def test_a_file_that_is_not_one_of_ours_is_no_state(path: Path, suffix: str, make: Callable[[Path], object]) -> None:
     for file in companions(path):
         file.unlink(missing_ok=True)
     make(path.with_name(path.name + suffix))
@@ -125,8 +128,7 @@ def test_a_file_that_is_not_one_of_ours_is_no_state(
 
 
 def test_a_file_that_is_larger_than_any_state_is_none(
-    living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    living: Living, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = kept(living, tmp_path / "kept" / "s")
     monkeypatch.setattr(states, "_MAX_FILE_BYTES", 4096)
     assert run(living, path).startswith("the whole fleet")

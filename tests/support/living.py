@@ -7,9 +7,10 @@ What a run makes of it is compared whole: files, transitions, findings, what is 
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
@@ -22,13 +23,13 @@ from muster.git.agentrefs import local_agent_refs
 from muster.git.commit import advance
 from muster.git.fastimport import build_commit
 from muster.git.pulse_memory import Remembered
-from muster.git.repository import branch_tip, open_repository
+from muster.git.repository import Repository, open_repository
 from muster.run.changes import commit_message
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.settle import settle
 from tests.support.example import EXAMPLE, NOON
-from tests.support.git import Content, Repo, new_repository
+from tests.support.git import Content, Repo, copy, new_repository
 from tests.support.happenings import MORE, adapter_report, payload
 
 OCM = "cluster.open-cluster-management.io/v1"
@@ -147,6 +148,17 @@ class Living:
         made.names = sorted({file.parent.name for file in EXAMPLE.glob("clusters/*/*/cluster.yaml")})
         return made
 
+    def copy(self, folder: Path) -> Self:
+        """The same fleet at the same instant, with the same chance, in a repository of its own."""
+        made = deepcopy(replace(self))
+        made.repo = copy(self.repo.path, folder)
+        return made
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The opened repository."""
+        return open_repository(self.repo.path, self.repo.environ)
+
     # -- asking and committing
 
     def tip(self) -> str:
@@ -154,14 +166,12 @@ class Living:
         return self.repo.tip("main")
 
     def question(self) -> Question:
-        repository = open_repository(self.repo.path, self.repo.environ)
-        tip = branch_tip(repository, "main")
-        assert tip is not None
+        repository, tip = self.repository, self.tip()
         heard = local_agent_refs(repository)
         if self.silent:
             withheld = tuple(Withheld(remote, "it hangs", frozenset(names)) for remote, names in self.silent.items())
             heard = replace(heard, agents=replace(heard.agents, withheld=withheld))
-        return Question(repository, tip, heard, self.now, Remembered(repository), most=2)
+        return Question(repository, tip, heard, self.now, Remembered(repository, listed=heard.own), most=2)
 
     def whole(self) -> dict[str, object]:
         """What a run says that looks at the whole fleet."""
@@ -175,15 +185,12 @@ class Living:
 
     def land(self, settled: Settled) -> None:
         """Commit what follows."""
-        repository = open_repository(self.repo.path, self.repo.environ)
-        tip = branch_tip(repository, "main")
-        assert tip is not None
+        repository, tip = self.repository, self.tip()
         if settled.files:
             self._changes_content(settled.files)
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             commit = build_commit(repository, files, commit_message(settled.last, settled.changes), tip)
             advance(repository, branch="main", expected=tip, commit=commit)
-            self.repo.git("reset", "--quiet", "--hard")
 
     def _changes_content(self, files: Mapping[str, str | None]) -> None:
         """No file that a run wrote changes in nothing but an order or a form."""
