@@ -4,10 +4,19 @@ import pytest
 
 from muster.data.ids import ObjectId
 from muster.features.test.memory import MemorySnapshot
+from muster.rules import concerned
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.given import GivenTerms, differs
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.placements.policy import CompiledPlacement
+from muster.rules.projections.policy import Projection
+from muster.rules.remedies.policy import Remedy
+from muster.rules.rollouts.policy import Rollout
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
+from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
+from tests.support.fuzzing import corpus
 
 ALL = "dark down new up"
 STATUSES = {"up": "True", "down": "False", "dark": "Unknown"}
@@ -170,3 +179,9 @@ FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec
 )
 def test_what_may_concern_anybody(before: str | None, after: str | None) -> None:
     assert edit(before, after) == frozenset(ALL.split())
+
+
+def test_a_new_kind_of_policy_says_whom_it_concerns() -> None:
+    """Calendars concern everybody; wide stages read Placements, and no stage reads NotificationPolicies."""
+    known = {*concerned.TARGETED, Remedy, Rollout, Projection, Calendar, CompiledPlacement, NotificationPolicy}
+    assert {*fleet_of(corpus(), NOON).compiled.policies} == known

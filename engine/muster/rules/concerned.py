@@ -27,7 +27,7 @@ from muster.rules.stages import ROLLOUTS, Concerned, GoverningObjects
 from muster.rules.taints.policy import TaintPolicy
 
 #: The types of policies with a target.
-_TARGETED: Final = (ConditionPolicy, TaintPolicy, ScorePolicy, PulsePolicy)
+TARGETED: Final = (ConditionPolicy, TaintPolicy, ScorePolicy, PulsePolicy)
 #: The kinds of a cluster's further objects.
 _BESIDE: Final = OF_CLUSTERS.difference(CLUSTERS)
 #: An object of these kinds concerns every cluster.
@@ -38,7 +38,7 @@ _Selecting: TypeAlias = tuple[str, Callable[[Concerned], bool]]
 
 def concerning_all(rules: InForce, governing: GoverningObjects) -> list[object]:
     """Return what of policies and settings concerns every cluster, and objects without a cluster."""
-    policies: Iterable[Policy] = rules.compiled.all_of(*_TARGETED)
+    policies: Iterable[Policy] = rules.compiled.all_of(*TARGETED)
     return [
         [(str(id_), obj.body) for id_, obj in sorted(governing.objects.items()) if kind_of(id_) in _OF_ALL],
         sorted(map(str, governing.broken)),
@@ -64,7 +64,7 @@ class PoliciesByKind:
     def of(cls, compiled: Compiled, governing: GoverningObjects) -> "PoliciesByKind":
         """Return the policies in force."""
         every, some = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
-        policies: Iterable[Policy] = compiled.all_of(*_TARGETED)
+        policies: Iterable[Policy] = compiled.all_of(*TARGETED)
         for policy in policies:
             target = policy.target
             for kind in target.kinds:
