@@ -5,6 +5,7 @@ and sees recoveries; after the repair the derived files are as if nothing had ha
 and each way some kinds; `tests/soak/test_unread.py` has all of them.
 """
 
+import random
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from muster.run.state import open_state
 from tests.support import subjects
 from tests.support.breakages import WAYS, edit_of
 from tests.support.episodes import Course, Episode, Line, Moment, begun, problems, remembered
+from tests.support.underway import MOVES, UNDERWAY, broken_in, pair_of_breakages
 
 #: Each kind meets one way in so many.
 _SHARE = 12
@@ -95,3 +97,19 @@ def test_shards_do_not_decide_without_a_setting_that_only_the_history_knows(line
     episode = Episode.of(path, way)
     assert episode is not None
     assert not Moment.of(line.commit(episode.edit), subjects.EDITED).decided_in_shards()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_broken_files_change_nothing(line: Line, control: Course, seed: int) -> None:
+    name, episode = pair_of_breakages(line, random.Random(seed))
+    assert list(problems(control, Course.of(line, episode), episode)) == [], name
+
+
+@pytest.mark.parametrize("what", UNDERWAY)
+def test_a_broken_file_stops_nothing_that_is_under_way(line: Line, what: str) -> None:
+    going = UNDERWAY[what](line)
+    control = Course.of(going)
+    assert control.edited.changes or control.healed.changes
+    for seed in range(2):
+        name, episode = broken_in(going, random.Random(seed), MOVES.get(what, ()))
+        assert list(problems(control, Course.of(going, episode), episode)) == [], name

@@ -166,6 +166,16 @@ def _differ(body: Tree, name: str) -> bool:
     return True  # equal values in two files are two writers, too
 
 
+def _second_label(path: str, text: str, _kind: Kind) -> Edit | None:
+    """A copy of the file sets a label to another value."""
+    body = yaml.safe_load(text)
+    labels = body["metadata"].get("labels")
+    if not labels:
+        return None
+    other = {**body, "metadata": {**body["metadata"], "labels": {name: f"{value}x" for name, value in labels.items()}}}
+    return {b"copies/" + path.encode().replace(b"/", b"-"): Entry(str(yaml.safe_dump(other)).encode())}
+
+
 _DENY = """\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -227,6 +237,7 @@ WAYS: Mapping[str, Way] = {
         path.encode(): Entry(None), path.replace(".yaml", ".YAML").encode(): Entry(text.encode())
     },
     "two writers": _second_writer,
+    "two writers of a label": _second_label,
     "an error in an expression": _cel_error,
     "refused by a policy": _denied,
 }  # fmt: skip

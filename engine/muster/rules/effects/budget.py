@@ -194,7 +194,8 @@ def population(view: View) -> tuple[Object, ...]:
 
 
 def counted_broken_clusters(view: View) -> Iterator[Object]:
-    """Yield the broken clusters that budgets count: those in service at the last run, and new ones by their files."""
+    """Yield the broken clusters that budgets count: those in service at the last run, and new ones that are available,
+    by their files. As for sound ones, no other new one counts: files with mistakes must not raise what is allowed."""
     for id_ in view.broken:
         if not is_cluster(id_) or never_available(view, id_):
             continue
@@ -203,12 +204,17 @@ def counted_broken_clusters(view: View) -> Iterator[Object]:
             if was_in_service(view, id_):
                 yield obj or Object(id_, {}, ())
         elif obj is not None and not is_only_reported(id_, obj.parts, None) and in_service(obj):
-            yield obj
+            if dig(view.reported(id_).get(obj.kind.headline), "status") == "True":
+                yield obj
 
 
 def has_known_labels(view: View, obj: Object) -> bool:
-    """Can the labels of a counted cluster be read? Not if the part that declares it cannot."""
-    return obj.id not in view.broken or any(not report_sections(part) for part in obj.parts)
+    """Can the labels of a cluster be read? Not if the part that declares it cannot, or two parts differ about them."""
+    if obj.id not in view.broken:
+        return True
+    declaring = [mapping_at(part.body, "metadata", "labels") for part in obj.parts if not report_sections(part)]
+    merged = {name: value for labels in declaring for name, value in labels.items()}
+    return bool(declaring) and all(merged[name] == value for labels in declaring for name, value in labels.items())
 
 
 def was_in_service(view: View, id_: ObjectId) -> bool:

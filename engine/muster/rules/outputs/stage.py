@@ -22,6 +22,7 @@ from muster.data.kinds import (
     MANAGED_CLUSTER_SET_BINDING,
     PLACEMENT_DECISION,
     SIG_PLACEMENT_DECISION,
+    of_kinds,
 )
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.clusters import CLUSTER_SET
@@ -97,7 +98,8 @@ def _profiles(shared: Shared) -> Iterator[Decision | Finding]:
 
 def _clusters(shared: Shared) -> Iterator[Object]:
     """The clusters that can be members of sets, those with an error among them: their last state holds."""
-    broken = (shared.objects.get(id_) for id_ in sorted(shared.broken) if MANAGED_CLUSTER.has(id_))
+    known = sorted(of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER))
+    broken = (shared.objects.get(id_) for id_ in known)
     for obj in (*shared.of(MANAGED_CLUSTER), *(obj for obj in broken if obj is not None and "spec" in obj.body)):
         if not obj.deleting and not was_denied(shared, obj.id):
             yield obj

@@ -12,7 +12,7 @@ from datetime import datetime
 from muster.data.decision import OF_ITSELF, Because, Decision, Input
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, of_kinds
 from muster.data.tree import Tree, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.clusters import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
@@ -20,6 +20,7 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
+from muster.rules.effects.budget import has_known_labels
 from muster.rules.policies.selectors import Facets, LabelSelector
 from muster.rules.stages import SPEC, STATUS, Local, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
@@ -81,7 +82,8 @@ def membership(view: View) -> Iterator[Decision]:
 def stage(shared: Shared, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, and the conditions of sets and bindings."""
     clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
-    kept = [obj for id_ in shared.broken if (obj := shared.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
+    known = of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER)
+    kept = [obj for id_ in known if (obj := shared.objects.get(id_)) is not None]
     sets = Sets.of(shared)
     members = [*clusters, *(obj for obj in kept if not was_denied(shared, obj.id))]
     labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
@@ -130,7 +132,7 @@ def _as_it_was(shared: Shared, name: str) -> Decision | None:
 def _is_lost(shared: Shared, id_: ObjectId) -> bool:
     """Is this a cluster of the last run whose labels are unknown now?"""
     obj = shared.objects.get(id_)
-    unknown = obj is None or "spec" not in obj.body
+    unknown = obj is None or "spec" not in obj.body or not has_known_labels(shared, obj)
     return MANAGED_CLUSTER.has(id_) and unknown and id_ in shared.previous
 
 
