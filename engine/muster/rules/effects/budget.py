@@ -203,9 +203,13 @@ def counted_broken_clusters(view: View) -> Iterator[Object]:
         if id_ in view.previous:
             if was_in_service(view, id_):
                 yield obj or Object(id_, {}, ())
-        elif obj is not None and not is_only_reported(id_, obj.parts, None) and in_service(obj):
-            if dig(view.reported(id_).get(obj.kind.headline), "status") == "True":
-                yield obj
+        elif obj is not None and not is_only_reported(id_, obj.parts, None) and in_service(obj) and is_up(view, obj):
+            yield obj
+
+
+def is_up(view: View, obj: Object) -> bool:
+    """Does the cluster's agent report that it is available?"""
+    return bool(dig(view.reported(obj.id).get(obj.kind.headline), "status") == "True")
 
 
 def has_known_labels(view: View, obj: Object) -> bool:
