@@ -142,13 +142,19 @@ def test_nothing_is_checked_outside_of_a_repository(command: str, tmp_path: Path
     assert muster(*command.split(), "--repo", str(tmp_path / "empty"))[0] == exits.FINE
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp037"])
-@pytest.mark.parametrize("command", ["get clusters -o json", "describe a", "get --help", "get nö", "plan"])
+@pytest.mark.parametrize(
+    ("encoding", "command"),
+    [
+        *(("ascii", command) for command in ("get clusters -o json", "describe a", "get --help", "get nö", "plan")),
+        *(("cp037", command) for command in ("get clusters -o json", "get --help", "get nö")),
+        ("latin-1", "describe a"),
+    ],
+)
 def test_what_an_encoding_lacks_is_escaped(encoding: str, command: str, tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     text = CLUSTER.replace("metadata:", "metadata:\n  annotations: {note: 'ü… 🚢'}")
     repo.commit({"a.yaml": text})
-    environ = {**repo.environ, "PYTHONIOENCODING": encoding, "XDG_CACHE_HOME": str(tmp_path)}
+    environ = {**repo.environ, "PYTHONIOENCODING": encoding}
     muster = [sys.executable, "-m", "muster", *command.split(), "--repo", str(repo.path)]
     done = subprocess.run(muster, env=environ, capture_output=True, check=False)
     assert done.returncode in (exits.FINE, exits.FINDINGS, exits.USAGE), done.stderr
@@ -164,10 +170,10 @@ def test_a_limit_for_files_leaves_no_locks(kilobytes: int, tmp_path: Path) -> No
     before = repo.tip("main")
     script = f'ulimit -f {kilobytes * 2}; exec "$@"'  # POSIX counts blocks of 512 bytes
     reconcile = [sys.executable, "-m", "muster", "reconcile", "--repo", str(repo.path)]
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", *reconcile], env={**repo.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    # Python itself would leave bytecode that is cut off, which every later process stumbles over.
+    environ = {**repo.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = ["/bin/sh", "-c", script, "sh", *reconcile]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, "File too large" in done.stderr, repo.tip("main")) == (exits.REPOSITORY, True, before)
     assert "ulimit -f" in done.stderr
     assert list(repo.path.glob(".git/**/*.lock")) == []
