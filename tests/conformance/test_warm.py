@@ -10,14 +10,14 @@ import pytest
 
 from muster.git.agentrefs import local_agent_refs
 from muster.git.pulse_memory import Remembered
-from muster.git.repository import open_repository, resolve
+from muster.git.repository import Repository, open_repository
 from muster.run.incremental import answer
 from muster.run.question import Question
 from muster.run.settle import settle
 from muster.run.state import RunState
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.evaluating import steps
-from tests.support.git import Repo, new_repository
+from tests.support.git import new_repository
 from tests.support.living import told
 
 CASES = Path(__file__).parent / "cases"
@@ -44,24 +44,23 @@ def test_step_by_step(tmp_path: Path, system: str) -> None:
     compared = partial = 0
     for id_, history in histories(system):
         repo = new_repository(tmp_path / str(compared))
+        repository = open_repository(repo.path, repo.environ)
         state = RunState(tmp_path / f"kept-{compared}" / "state")
         before = dict[str, str]()
         for files, now in history:
             repo.commit({**dict.fromkeys(before.keys() - files.keys()), **files})
             before = files
-            partial += same(repo, state, now, id_)
+            partial += same(repository, repo.tip(), state, now, id_)
             compared += 1
         state.close()
     assert compared > 3, "some cases have several steps"
     assert partial, "and some of those are looked at in part"
 
 
-def same(repo: Repo, state: RunState, now: datetime, id_: str) -> bool:
+def same(repository: Repository, commit: str, state: RunState, now: datetime, id_: str) -> bool:
     """Compare what is decided from what is kept and from nothing; return whether only a part was looked at."""
-    repository = open_repository(repo.path, repo.environ)
-    asked = Question(
-        repository, resolve(repository, "HEAD"), local_agent_refs(repository), now, Remembered(repository), most=2
-    )
+    heard = local_agent_refs(repository)
+    asked = Question(repository, commit, heard, now, Remembered(repository, listed=heard.own), most=2)
     found = answer(asked, state)
     snapshot = asked.snapshot()
     assert told(found.settled) == told(settle(snapshot, now, asked.remembered.memory)), (id_, now, found.looked_at)

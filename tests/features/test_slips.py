@@ -34,6 +34,19 @@ def fleet(repo: Repo) -> Path:
     return repo.path
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _example(tmp_path_factory.mktemp("original") / "fleet").path
+
+
+@pytest.fixture
+def shared(original: Path, muster: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet that no test changes, with what the runs of the others have kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(original.parent))
+    monkeypatch.chdir(original)
+    return original
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -63,10 +76,7 @@ def fleet(repo: Repo) -> Path:
         ("detect --table nope --remote hub.git", "--table: there is no file nope"),
     ],
 )
-def test_a_slip_is_wrong_usage(
-    command: str, said: str, fleet: Path, muster: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(fleet)
+def test_a_slip_is_wrong_usage(command: str, said: str, shared: Path, muster: Run) -> None:
     now = (
         []
         if "--now" in command
@@ -93,10 +103,7 @@ def test_a_slip_is_wrong_usage(
         ("wait cluster prod-eu-1 --for condition=Redy --timeout 0s", "no condition Redy; did you mean 'Ready'?"),
     ],
 )
-def test_what_the_fleet_does_not_allow_is_refused(
-    command: str, said: str, fleet: Path, muster: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(fleet)
+def test_what_the_fleet_does_not_allow_is_refused(command: str, said: str, shared: Path, muster: Run) -> None:
     code, _, err = muster(*command.split())
     assert code == 1
     assert said in err
@@ -147,10 +154,10 @@ def test_what_the_fleet_does_not_allow_is_refused(
     ],
 )
 def test_a_question_has_an_answer(
-    command: str, said: str, fleet: Path, muster: Run, monkeypatch: pytest.MonkeyPatch
+    command: str, said: str, request: pytest.FixtureRequest, muster: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(fleet)
     words = command.split()
+    monkeypatch.chdir(request.getfixturevalue("fleet" if words[0] in ("label", "claim") else "shared"))
     later = {"history": "2027-01-01T00:00:00Z"}.get(words[0], NOW)
     timeless = words[0] in ("label", "replay", "test") or (words[0] == "explain" and "/" not in words[1])
     code, out, err = muster(*words, *([] if timeless else ["--now", later]))
@@ -159,8 +166,8 @@ def test_a_question_has_an_answer(
 
 
 @pytest.mark.parametrize("object_", ["cd/ci-7", "mcing/shop", "report/prod-eu-2/validation", "placement/shop/web"])
-def test_an_explanation_has_no_values_of_python(object_: str, fleet: Path, muster: Run) -> None:
-    code, out, _ = muster("explain", object_, "--repo", fleet, "--now", NOW)
+def test_an_explanation_has_no_values_of_python(object_: str, shared: Path, muster: Run) -> None:
+    code, out, _ = muster("explain", object_, "--repo", shared, "--now", NOW)
     assert code == 0
     assert [line for line in out.splitlines() if _PYTHON.search(line)] == []
 
@@ -242,8 +249,8 @@ def test_a_lease_that_was_copied_is_advice(repo: Repo, muster: Run) -> None:
     assert "counts for cluster 'prod-eu-1', which its label names" in out
 
 
-def test_nothing_with_such_labels_is_no_silence(fleet: Path, muster: Run) -> None:
-    code, out, err = muster("get", "clusters", "-l", "regoin=eu", "--repo", fleet, "--now", NOW)
+def test_nothing_with_such_labels_is_no_silence(shared: Path, muster: Run) -> None:
+    code, out, err = muster("get", "clusters", "-l", "regoin=eu", "--repo", shared, "--now", NOW)
     assert (code, out, err) == (0, "", "no clusters with labels regoin=eu\n")
 
 

@@ -17,6 +17,7 @@ from muster.rules.stages import StageTerm
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
+from tests.support.examples import often
 from tests.support.fuzzing import corpus, lay_over
 from tests.support.living import Living
 from tests.support.mutations import Broken, Files, Mutator
@@ -149,7 +150,7 @@ def test_what_is_said_of_the_example_is_so() -> None:
 @pytest.mark.parametrize("seed", [1, 3, 5])
 def test_what_is_said_of_random_lives_is_so(seed: int, tmp_path: Path) -> None:
     living = (Living.example if seed == 5 else Living.small)(tmp_path / "fleet", seed)
-    for _ in range(25):
+    for _ in range(often(10)):
         what = living.step()
         settled = living.cold()
         assert require_truth(settled.last), what

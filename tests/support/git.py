@@ -38,6 +38,7 @@ def git_environ(home: Path, **more: str) -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": str(home / "none.gitconfig"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_TEST_FSYNC": "0",  # no repository here outlives its test
         "GIT_TEMPLATE_DIR": "",  # a dozen sample hooks for each of thousands of repositories
         "GIT_AUTHOR_NAME": "Ada",
         "GIT_AUTHOR_EMAIL": "ada@example.com",

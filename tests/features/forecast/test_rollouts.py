@@ -47,7 +47,7 @@ class MemoryRehearsal:
         return settled
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(50))
 def test_it_is_what_happens_to_the_second(seed: int) -> None:
     files = a_fleet(random.Random(seed))
