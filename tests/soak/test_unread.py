@@ -18,9 +18,8 @@ from tests.support.underway import MOVES, UNDERWAY, broken_in, pair_of_breakages
 
 #: Of these nothing depends on the fleet's state: losing one is a finding at most.
 _IDLE = frozenset((
-    "managedclusteraddon", "manifestwork", "clustertaintpolicy", "endpointslice", "pulsepolicy", "notificationpolicy",
-    "disruptionbudget-second", "policytest", "waiver", "approval", "calendar", "placementdecision",
-    "placementdecision.multicluster.x-k8s.io", "clusterprofile",
+    "manifestwork", "endpointslice", "notificationpolicy", "disruptionbudget-second", "policytest", "approval",
+    "placementdecision", "placementdecision.multicluster.x-k8s.io", "clusterprofile",
 ))  # fmt: skip
 
 
@@ -84,5 +83,5 @@ def test_a_broken_file_stops_nothing_that_is_under_way(
 
 @pytest.mark.parametrize("path", [path for path in subjects.SUBJECTS if Path(path).stem not in _IDLE])
 def test_a_lost_object_matters(line: Line, control: Course, path: str) -> None:
-    gone = Moment.of(line.commit(puts({path: None})), subjects.EDITED)
-    assert gone.changes != control.edited.changes
+    gone = Moment.of(line.commit(puts({**subjects.NEWS, path: None})), subjects.EDITED)
+    assert gone.effects != control.edited.effects

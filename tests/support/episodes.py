@@ -109,6 +109,11 @@ class Moment:
         return frozenset(str(_RANK.sub("", str(change))) for change in self.settled.changes)
 
     @property
+    def effects(self) -> object:
+        """What changes, is sent, and is found: all that losing an object could alter."""
+        return self.changes, self.settled.last.pulses, self.findings
+
+    @property
     def findings(self) -> frozenset[Finding]:
         return frozenset(self.settled.findings)
 
@@ -144,8 +149,11 @@ class Course:
 
     @classmethod
     def of(cls, line: Line, episode: "Episode | None" = None, state: RunState | None = None) -> "Course":
-        edited = Moment.of(line.commit(episode.edit) if episode else line, subjects.EDITED, state)
-        speaking = edited.line.commit(puts(subjects.renewals(subjects.HEALED, subjects.RECOVERS, subjects.RETURNS)))
+        edit = {**puts(subjects.NEWS), **(episode.edit if episode else {})}
+        edited = Moment.of(line.commit(edit), subjects.EDITED, state)
+        speaking = edited.line.commit(
+            puts(subjects.renewals(subjects.HEALED, subjects.RECOVERS, subjects.RETURNS, "k2"))
+        )
         healed = Moment.of(speaking, subjects.HEALED, state)
         repaired = healed.line.commit(episode.undo) if episode else healed.line
         return cls(edited, healed, Moment.of(repaired, subjects.REPAIRED, state))

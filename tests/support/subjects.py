@@ -119,7 +119,7 @@ status:
     "subjects/managedclusteraddon.yaml": """\
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ManagedClusterAddOn
-metadata: {name: work-manager, namespace: m1}
+metadata: {name: work-manager, namespace: m6}
 spec: {installNamespace: agents}
 status:
   conditions:
@@ -412,7 +412,7 @@ _SAID = (
     'conditions: [{type: %s, status: "True", reason: Said, message: said, lastTransitionTime: "2026-01-01T11:00:00Z"}]'
 )
 _WORK = SUBJECTS["subjects/manifestwork.yaml"].replace("namespace: m1", f"namespace: {SPEAKER}")
-_ADD_ON = SUBJECTS["subjects/managedclusteraddon.yaml"].replace("namespace: m1", f"namespace: {SPEAKER}")
+_ADD_ON = SUBJECTS["subjects/managedclusteraddon.yaml"].replace("namespace: m6", f"namespace: {SPEAKER}")
 _OWN_CSR = _CSR.replace("joining-ap-1", SPEAKER)
 
 #: What the agent reports, by path: files that are broken on its ref.
@@ -474,4 +474,10 @@ SURROUNDINGS: Mapping[str, str] = {
     "placements/near.yaml": _NEAR,
     "policies/closed.yaml": _CLOSED,
     **{f"pools/slot-{number}.yaml": _SLOT.format(number=number) for number in (2, 3, 4)},
+}
+
+#: What agents say in the commit that breaks something: a cluster is drained, so its taint may go.
+NEWS: Mapping[str, str] = {
+    "clusters/k2/observed.yaml": _KARMADA_OBSERVED.format(name="k2", dns="True", drained="True"),
+    "clusters/k2/lease.yaml": lease("k2", EDITED),
 }
