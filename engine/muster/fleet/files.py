@@ -1,7 +1,9 @@
 """From the files of a snapshot, and of the bundle, to parts and findings. Each file is read on its own: a broken one
 never hides another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -116,7 +118,7 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
         reading.findings.append(messages.filtered(source))
         reading.add_unclear(source)
         return
-    loaded = load_documents(data, source.label)
+    loaded = _load(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
         reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
@@ -132,6 +134,29 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
                 unknown_documents.add(signature(body))
     if layer is Layer.INPUT and (blank or loaded.problems or unknown_documents):
         reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(unknown_documents)))
+
+
+@contextmanager
+def loading_once() -> Iterator[None]:
+    """Within it, files with the same place and content are parsed once: of two revisions that differ little."""
+    token = _LOADED.set({})
+    try:
+        yield
+    finally:
+        _LOADED.reset(token)
+
+
+_LOADED: ContextVar[dict[tuple[str, bytes], Loaded] | None] = ContextVar("loaded", default=None)
+
+
+def _load(data: bytes, label: str) -> Loaded:
+    known = _LOADED.get()
+    if known is None:
+        return load_documents(data, label)
+    found = known.get((label, data))
+    if found is None:
+        found = known[label, data] = load_documents(data, label)
+    return found
 
 
 def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:

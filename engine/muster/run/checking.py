@@ -28,9 +28,14 @@ def check_snapshot(
     return check_against(snapshot, None if base is None else assemble(base), witness)
 
 
-def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None) -> FleetWithPolicies:
-    """Return the same against an assembled base. The settings of a Fleet with an error do not count."""
-    fleet = validate(assemble(snapshot), before, witness=witness)
+def check_against(
+    snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None, *, read: Fleet | None = None
+) -> FleetWithPolicies:
+    """Return the same against an assembled base. The settings of a Fleet with an error do not count.
+
+    `read`: the snapshot's fleet, if it is assembled already.
+    """
+    fleet = validate(read or assemble(snapshot), before, witness=witness)
     if fleet.settings.obeyed and is_fleet_broken(fleet):  # only checking finds its error
         return validate(assemble(snapshot, obeying=False), before, witness=witness)
     return fleet

@@ -22,6 +22,7 @@ from muster.fleet.acceptance import is_declared
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back, guarded
+from muster.fleet.files import loading_once
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.shared import SET
 from muster.git.changes import PathChange
@@ -185,8 +186,10 @@ def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:
 
 
 def _check_whole(question: Question, state: RunState | None, now: datetime, *, compare: bool) -> UncommittedCheck:
-    before = assemble(question.base())
-    fleet = with_references(check_against(question.snapshot(), before), heard=question.hears)
+    with loading_once():
+        before = assemble(question.base())
+        snapshot, read = question.snapshot(), None if question.files.changes else before
+        fleet = with_references(check_against(snapshot, before, read=read), heard=question.hears)
     if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
         written = {change.path for change in question.files.changes}
         kept = keep(fleet, None, question.now, fleet.findings, written={}, there=before.read.parts)
@@ -196,7 +199,7 @@ def _check_whole(question: Question, state: RunState | None, now: datetime, *, c
     fleet = with_removals(fleet, now)
 
     def earlier() -> Iterable[Finding]:
-        committed = with_references(check_against(question.base(), before), heard=question.hears)
+        committed = with_references(check_against(question.base(), before, read=before), heard=question.hears)
         return with_removals(committed, now).findings
 
     return UncommittedCheck(fleet, len(fleet.objects), _brought_about(fleet.findings, earlier) if compare else ())
