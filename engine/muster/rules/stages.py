@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple, NewType, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType, TypeAlias, TypeVar
 
 from muster.data.codes import Code
 from muster.data.decision import Decision, Failed, Memory, Outcome, Path
@@ -41,7 +41,9 @@ from muster.fleet.reports import required_adapters
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.policies.in_force import FleetWithPolicies, InForce
-from muster.rules.unread_authors import EntryAuthor, of_unread_authors
+
+if TYPE_CHECKING:
+    from muster.rules.unread_authors import EntryAuthor
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
 _GOVERNING = frozenset((*POLICIES, *ADMISSION, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
@@ -254,7 +256,7 @@ class Local:
     decide: Callable[..., Iterable[Yielded]]
     derives: Derives = ()
     foundation: bool = False
-    authors: tuple[EntryAuthor, ...] = ()
+    authors: "tuple[EntryAuthor, ...]" = ()
 
     def ask(self, fleet: FleetWithPolicies, terms: Terms) -> Iterable[Yielded]:
         """Decide the objects of this run."""
@@ -265,6 +267,8 @@ class Local:
         outcomes, governing = self.decide(view, *terms.arguments(self.decide)), terms.of(GoverningObjects)
         if not any(governing.uncertain(author.kind) for author in self.authors):
             return outcomes
+        from muster.rules.unread_authors import of_unread_authors  # a broken policy is rare
+
         decided, sound = list(outcomes), view.objects.keys() - view.broken
         return [*decided, *of_unread_authors(view, sound, governing, self.authors, decided)]
 
