@@ -6,7 +6,7 @@ does not know is never passed over: the case is skipped, and the reason names th
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def cases_in(directory: Path, system: str, is_ours: Callable[[Json], bool] = lam
     for path in sorted(directory.glob("*.y*ml")):
         named = system in path.name
         try:
-            document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Texts)
+            document = _document(path.read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             if named:
                 yield {"id": path.name, "unreadable": " ".join(str(error).split())}
@@ -64,6 +64,12 @@ def cases_in(directory: Path, system: str, is_ours: Callable[[Json], bool] = lam
         for case in found if isinstance(found, list) else ():
             if named or (isinstance(case, dict) and is_ours(case)):
                 yield case
+
+
+@lru_cache(maxsize=100)
+def _document(text: str) -> Json:
+    """A file of cases, which nobody changes."""
+    return yaml.load(text, Loader=_Texts)
 
 
 class Doubt(str):
