@@ -50,12 +50,12 @@ def of_unread_authors(
     An entry that this run would drop stays, too: a stage without the author does not know it.
     """
     uncertain = [author for author in authors if governing.uncertain(author.kind)]
-    decided = {one[:2] for one in outcomes if isinstance(one, Decision) and one.value is not None}
+    decided = {outcome[:2] for outcome in outcomes if isinstance(outcome, Decision) and outcome.value is not None}
     for author in uncertain:
         for id_ in sorted(of_kinds(view.previous.keys() & ids, *author.kinds)):
-            known = {path for path, decision in view.decisions(id_).items() if decision.value is not None}
+            before = {path for path, decision in view.decisions(id_).items() if decision.value is not None}
             for path, name, value in _entries(id_, author.path, dig(view.previous[id_], *author.path)):
-                if (id_, path) not in decided and path not in known and (what := author.unread(governing, name)):
+                if (id_, path) not in decided and path not in before and (what := author.unread(governing, name)):
                     because = Because("kept", OF_ITSELF, f"{what} cannot be read, so what it may have decided stays")
                     yield Decision(id_, path, value, because)
 

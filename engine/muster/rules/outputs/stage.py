@@ -98,8 +98,8 @@ def _profiles(shared: Shared) -> Iterator[Decision | Finding]:
 
 def _clusters(shared: Shared) -> Iterator[Object]:
     """The clusters that can be members of sets, those with an error among them: their last state holds."""
-    known = sorted(of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER))
-    broken = (shared.objects.get(id_) for id_ in known)
+    ids = sorted(of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER))
+    broken = (shared.objects.get(id_) for id_ in ids)
     for obj in (*shared.of(MANAGED_CLUSTER), *(obj for obj in broken if obj is not None and "spec" in obj.body)):
         if not obj.deleting and not was_denied(shared, obj.id):
             yield obj

@@ -82,8 +82,8 @@ def membership(view: View) -> Iterator[Decision]:
 def stage(shared: Shared, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, and the conditions of sets and bindings."""
     clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
-    known = of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER)
-    kept = [obj for id_ in known if (obj := shared.objects.get(id_)) is not None]
+    broken = of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER)
+    kept = [obj for id_ in broken if (obj := shared.objects.get(id_)) is not None]
     sets = Sets.of(shared)
     members = [*clusters, *(obj for obj in kept if not was_denied(shared, obj.id))]
     labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
