@@ -144,6 +144,7 @@ def test_a_fault_that_it_finds_a_way_round_is_counted_and_said(
 ) -> None:
     repo, file = fleet(tmp_path / "fleet"), tmp_path / "muster.prom"
     assert muster("reconcile", "--repo", str(repo.path), "--now", AT)[0] == 0
+    repo.commit({"clusters/a/observed.yaml": observed("a") + "# seen again\n"})
     monkeypatch.setattr("muster.run.incremental.run_part", lambda _: 1 // 0)
     code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(file))
     assert code == 0
