@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from muster import cel
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import Declarations
-from muster.cel.program import EXPLAINING_LIMIT
+from muster.cel.runtime.budget import EXPLAINING_LIMIT
 from muster.cel.types import (
     BOOL,
     BYTES,
