@@ -150,13 +150,12 @@ _LOADED: ContextVar[dict[tuple[str, bytes], Loaded] | None] = ContextVar("loaded
 
 
 def _load(data: bytes, label: str) -> Loaded:
-    known = _LOADED.get()
-    if known is None:
+    loaded = _LOADED.get()
+    if loaded is None:
         return load_documents(data, label)
-    found = known.get((label, data))
-    if found is None:
-        found = known[label, data] = load_documents(data, label)
-    return found
+    if (label, data) not in loaded:
+        loaded[label, data] = load_documents(data, label)
+    return loaded[label, data]
 
 
 def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:

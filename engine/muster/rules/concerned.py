@@ -6,9 +6,10 @@ the like.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
-from muster.data.decision import Decision, Path
+from muster.data.decision import Path
 from muster.data.kinds import ADMISSION, CALENDAR, CLUSTERS, FLEET, Kind, kind_of
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -17,7 +18,7 @@ from muster.fleet.projected import PROJECTIONS
 from muster.fleet.shared import OF_CLUSTERS
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import Compiled, InForce
-from muster.rules.policies.policies import Policy
+from muster.rules.policies.policies import Policy, Target
 from muster.rules.projections.policy import Projection
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
@@ -32,7 +33,7 @@ TARGETED: Final = (ConditionPolicy, TaintPolicy, ScorePolicy, PulsePolicy)
 _BESIDE: Final = OF_CLUSTERS.difference(CLUSTERS)
 #: An object of these kinds concerns every cluster.
 _OF_ALL: Final = (FLEET, CALENDAR, *ADMISSION)
-#: What is compared of a policy, and whether the policy can decide something about a cluster.
+#: The text of a policy, which differs when the policy does, and a function that says whether it can match a cluster.
 _Selecting: TypeAlias = tuple[str, Callable[[Concerned], bool]]
 
 
@@ -69,7 +70,7 @@ class PoliciesByKind:
             target = policy.target
             for kind in target.kinds:
                 if target.namespaces or target.selector.requirements:
-                    some[kind].append((_text(policy.source), lambda of, target=target: target.selects(of.cluster)))  # type: ignore[misc]
+                    some[kind].append((_text(policy.source), partial(_targets, target)))
                 else:
                     every[kind].append(_text(policy.source))
         for kind in CLUSTERS:
@@ -86,27 +87,32 @@ class PoliciesByKind:
 
 def _others(compiled: Compiled, governing: GoverningObjects, kind: Kind) -> Iterator[_Selecting]:
     for remedy in compiled.of(Remedy):
-        yield _text(remedy.source), lambda of, remedy=remedy: remedy.selects(of.cluster.id.name) or _acts(of, remedy)  # type: ignore[misc]
+        yield _text(remedy.source), partial(_acts, remedy)
     for rollout in compiled.of(Rollout):
-        path = (*ROLLOUTS, rollout.key)
-        yield _text(rollout.source), lambda of, path=path: _has(of.decided, path)  # type: ignore[misc]
+        yield _text(rollout.source), partial(_has, (*ROLLOUTS, rollout.key))
     for projection in compiled.of(Projection):
         if projection.source.of_cluster and projection.kind is kind:
-            yield _text(governing.objects[projection.id]), lambda of, one=projection: _projects(of, one)  # type: ignore[misc]
+            yield _text(governing.objects[projection.id]), partial(_projects, projection)
 
 
-def _acts(of: Concerned, remedy: Remedy) -> bool:
-    """Is anything remembered that the Remedy requested?"""
+def _targets(target: Target, of: Concerned) -> bool:
+    return target.selects(of.cluster)
+
+
+def _acts(remedy: Remedy, of: Concerned) -> bool:
+    """Does the Remedy select the cluster, or is anything remembered that it requested?"""
+    if remedy.selects(of.cluster.id.name):
+        return True
     remembered = (decision.value for path, decision in of.decided.items() if path[:2] == ("status", "muster"))
     return any(_names(value, remedy.id.name) for value in remembered)
 
 
-def _projects(of: Concerned, projection: Projection) -> bool:
-    return projection.selector.matches(of.cluster.labels) or _has(of.decided, (*PROJECTIONS, projection.id.name))
+def _projects(projection: Projection, of: Concerned) -> bool:
+    return projection.selector.matches(of.cluster.labels) or _has((*PROJECTIONS, projection.id.name), of)
 
 
-def _has(decided: Mapping[Path, Decision], path: Path) -> bool:
-    decision = decided.get(path)
+def _has(path: Path, of: Concerned) -> bool:
+    decision = of.decided.get(path)
     return decision is not None and decision.value is not None
 
 

@@ -36,15 +36,7 @@ from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL
 from muster.rules.policies.in_force import InForce
-from muster.rules.stages import (
-    METADATA,
-    SPEC,
-    STATUS,
-    HeldRemovals,
-    Local,
-    Stage,
-    UnsoundObjects,
-)
+from muster.rules.stages import METADATA, SPEC, STATUS, HeldRemovals, Local, Stage, UnsoundObjects
 from muster.rules.unread_authors import leaves
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")

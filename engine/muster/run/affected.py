@@ -241,6 +241,17 @@ class Reading:
         return frozenset(one.source.path for one in self.fleet.read.parts if kind_of(one.id) in CONTEXT)
 
     @cached_property
+    def policies_changed(self) -> bool:
+        """Did a file change that has policies or settings, or had them? WholeNeeded if it is not known what each
+        cluster was given before."""
+        part = self.part
+        changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
+        edited = bool(changed & (self.policy_files | {file.path for file in part.state.context()}))
+        if edited and not part.rest.decided:
+            raise WholeNeeded("a policy or a setting changed")
+        return edited
+
+    @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each neighbourhood."""
         found: dict[str, set[str]] = {}
@@ -263,15 +274,14 @@ class Reading:
         return frozenset(id_ for id_, home in self.homes.items() if home not in self.own)
 
 
-def _policy_changed(reading: Reading) -> frozenset[int] | bool:
-    """The neighbourhoods in which any expression failed: it may be gone."""
+def _failing(reading: Reading) -> frozenset[int]:
+    """The neighbourhoods in which any expression failed: it may be another one now, or gone."""
     part = reading.part
-    changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
-    edited = bool(changed & (reading.policy_files | {file.path for file in part.state.context()}))
-    if edited and not part.rest.decided:
-        raise WholeNeeded("a policy or a setting changed")
-    failing = part.state.failing() - part.chosen if edited else set[int]()
-    return frozenset(failing) if failing or (edited and part.near) else False
+    return frozenset(part.state.failing() - part.chosen) if reading.policies_changed else frozenset()
+
+
+def _policy_changed(reading: Reading) -> bool:
+    return reading.part.near and reading.policies_changed
 
 
 def _shared_object_moved(reading: Reading) -> bool:
@@ -294,6 +304,7 @@ def _read_of_others(reading: Reading) -> frozenset[int]:
 
 
 AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
+    ChangeRow("an expression that failed may be gone", Affects.NEIGHBOURHOODS, _failing),
     ChangeRow("a policy or a setting changed", Affects.SHARED, _policy_changed),
     ChangeRow("a shared object moved", Affects.SHARED, _shared_object_moved),
     ChangeRow("an object is in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),

@@ -19,14 +19,14 @@ def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPa
     is."""
     for row in rows:
         found = row.notice(moment)
-        homes = found if isinstance(found, frozenset) else frozenset[int]()
-        if row.affects is Affects.NEIGHBOURHOODS:
-            if homes:
-                return part.larger(homes)
-        elif found is not False:
-            if row.affects is Affects.FLEET:
-                raise WholeNeeded(row.change)
-            return part.larger(homes, wide=True)
+        if not found:
+            continue
+        if row.affects is Affects.FLEET:
+            raise WholeNeeded(row.change)
+        if row.affects is Affects.SHARED:
+            return part.larger(wide=True)
+        if isinstance(found, frozenset):
+            return part.larger(found)
     return None
 
 

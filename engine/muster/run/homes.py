@@ -42,7 +42,7 @@ from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
-from muster.git.objects import object_id
+from muster.git.objects import SHA1, object_id
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Disrupted, StepRecord, Terms
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
@@ -107,6 +107,7 @@ def _summary(found: StoredSummary) -> Summary:
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()
+_NOTHING: Final[Files] = {}
 
 
 @dataclass
@@ -150,16 +151,17 @@ def keep(
     now: datetime,
     findings: Iterable[Finding],
     *,
-    written: Files,
     there: Sequence[Part],
+    written: Files = _NOTHING,
     failed: Iterable[Failed] = (),
     priced: bool = True,
-    object_format: str = "sha1",
+    object_format: str = SHA1,
 ) -> KeptNeighbourhoods:
     """Return the records of everything that a run evaluated; `terms` is None if nothing was decided.
 
-    `written` are the files that it writes or removes. `there` are the parts that were in files before.
-    `failed` expressions are recorded by object. `priced`: see `muster.rules.given.GivenTerms`.
+    `there` are the parts that were in files before, `written` the files that it writes or removes, with the object ids
+    that a repository of this format gives them. `failed` expressions are recorded by object. `priced`: see
+    `muster.rules.given.GivenTerms`.
     """
     found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()

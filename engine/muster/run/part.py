@@ -149,7 +149,7 @@ class FleetPart:
 
     @cached_property
     def new_clusters(self) -> frozenset[ObjectId]:
-        """The clusters in summaries of which nothing is derived yet: the first run to see them did not land."""
+        """The clusters of the rest that have no derived file yet, because the run that first saw them did not land."""
         if not self.question.resumes:
             return frozenset()
         written = self.state.written()

@@ -41,17 +41,14 @@ def resumed(earlier: RunAnswer, found: RunAnswer, state: RunState) -> RunAnswer:
         found.settled, last=last, files=dict(sorted({**files, **found.settled.files}.items())),
         changes=sorted((*changes, *found.settled.changes), key=lambda change: (change.object, change.field)),
     )  # fmt: skip
-    facts = None if found.facts is None else replace(found.facts, steady=found.facts.steady and _is_steady(earlier))
+    facts = found.facts
+    if facts is not None and earlier.facts is not None:
+        facts = replace(facts, steady=facts.steady and earlier.facts.steady)
     return replace(found, settled=settled, facts=facts, resumes=True)
-
-
-def _is_steady(earlier: RunAnswer) -> bool:
-    return earlier.facts is not None and earlier.facts.steady
 
 
 def _left(state: RunState, ids: Iterable[ObjectId], gone: frozenset[int]) -> set[ObjectId]:
     """The objects whose neighbourhoods are not among those that are gone."""
     by_id = {id_: (str(id_), default_home(id_)) for id_ in ids}
     homes = state.homes_of(name for names in by_id.values() for name in names)
-    found = {id_: homes.get(names[0], homes.get(names[1])) for id_, names in by_id.items()}
-    return {id_ for id_, home in found.items() if home not in gone}
+    return {id_ for id_, (name, default) in by_id.items() if homes.get(name, homes.get(default)) not in gone}

@@ -75,7 +75,7 @@ CREATE INDEX files_context ON files (path) WHERE context;
 CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
 CREATE TABLE written (          -- the derived files that the run wrote or removed
   path TEXT NOT NULL,
-  blob TEXT NOT NULL,           -- the object id of the content; empty: it is removed, or of no consequence
+  blob TEXT NOT NULL,           -- the object id of the content; empty: the neighbourhood is evaluated again
   home INTEGER NOT NULL);
 CREATE INDEX written_home ON written (home);
 """

@@ -134,7 +134,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
         require_record(checked, checked.findings)
         findings = tuple(part.with_the_others(checked))
         own = part.own_findings(findings)
-        kept = keep(checked, None, question.now, own, written={}, there=before.read.parts)
+        kept = keep(checked, None, question.now, own, there=before.read.parts)
         larger = noticed(part, AFTER_CHECKING, Deciding(part, Run(checked, question.instant, None), kept))
         if larger is None:
             break
@@ -192,7 +192,7 @@ def _check_whole(question: Question, state: RunState | None, now: datetime, *, c
         fleet = with_references(check_against(snapshot, before, read=read), heard=question.hears)
     if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
         written = {change.path for change in question.files.changes}
-        kept = keep(fleet, None, question.now, fleet.findings, written={}, there=before.read.parts)
+        kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
         policies = {file.path for home in kept.homes for file in home.files if file.context}
         if written.isdisjoint(policies):  # else the state would depend on policies that may never be committed
             _keep(state, question, kept.homes, kept.totals, kept.loose, None)

@@ -66,6 +66,11 @@ class ApiError(Exception):
             HTTPStatus.GATEWAY_TIMEOUT,
         )
 
+    @property
+    def trouble(self) -> str:
+        """What is said once while it lasts: its text, but all outages are one trouble."""
+        return "outage" if self.is_outage else str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Login:

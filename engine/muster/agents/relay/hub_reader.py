@@ -25,8 +25,6 @@ WATCH_SECONDS: Final = 240.0
 _FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 0.5, 10.0
 #: How often it is asked whether a kind was installed meanwhile.
 _ABSENT_SECONDS: Final = 60.0
-#: All outages are one trouble.
-_OUTAGE: Final = "outage"
 #: While a server starts, kinds are missing for a moment: files go when their kind was missing for so long.
 _GONE_SECONDS: Final = 60.0
 
@@ -41,8 +39,7 @@ class Troubles:
 
     def note(self, collection: HubCollection, error: ApiError | None) -> None:
         """Note the present trouble of a reader; None for none."""
-        text = "" if error is None else explained(error)
-        trouble = _OUTAGE if error is not None and error.is_outage else text
+        trouble = "" if error is None else error.trouble
         with self._lock:
             if trouble == self._now.get(collection, ""):
                 return
@@ -50,9 +47,9 @@ class Troubles:
             others = set(self._now.values())
             if trouble:
                 self._now[collection] = trouble
-            if trouble and trouble not in others:
-                self.log(text, err=True)
-            elif not trouble and not others:
+            if error is not None and trouble not in others:
+                self.log(explained(error), err=True)
+            elif error is None and not others:
                 self.log("the hub answers again")
 
 

@@ -28,8 +28,6 @@ from muster.run.checking import check_snapshot
 
 _FIRST_PAUSE_SECONDS: Final = 1.0
 _LAST_PAUSE_SECONDS: Final = 60.0
-#: All outages of the hub are one trouble.
-_OUTAGE: Final = "outage"
 #: So many objects of one sort are named.
 _MOST_NAMES: Final = 5
 
@@ -71,10 +69,10 @@ class Follower:
             try:
                 commit, done = self.synced()
             except (ApiError, FedByAnotherError, RepositoryError) as error:
-                sort = _OUTAGE if isinstance(error, ApiError) and error.is_outage else str(error)
-                if sort != trouble:
+                present = error.trouble if isinstance(error, ApiError) else str(error)
+                if present != trouble:
                     say(f"error: {error}", err=True)
-                trouble, wait = sort, pause
+                trouble, wait = present, pause
                 pause = min(2 * pause, _LAST_PAUSE_SECONDS)
                 return wait
             if trouble:
