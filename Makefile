@@ -27,9 +27,9 @@ types: $(STAMP)
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
-# A file's tests stay together: they share what is dear to set up. One process more than there are cores: agents, watches
+# A file's tests stay together: they share what is dear to set up. Two processes more than there are cores: agents, watches
 # and detectors wait for time to pass. In the order of the files: else those with few tests, and the longest, come last.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 2))')
 # Of many processes the first one compiles what all of them import, whatever is said elsewhere of bytecode.
 pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(STAMP)
@@ -89,7 +89,7 @@ $(RUNTIME): pyproject.toml
 	touch $(RUNTIME)
 
 $(STAMP): $(RUNTIME)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs,amqp,detect]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev,docs,amqp,detect]'
 	touch $(STAMP)
 
 clean:

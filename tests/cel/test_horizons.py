@@ -37,6 +37,7 @@ def test_the_horizon_of_a_call_is_never_late(overload: Overload) -> None:
                 held(program, random)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", [row for row in ROWS if row.may_move], ids=lambda row: str(row.name))
 def test_a_row_does_with_moving_values_what_it_declares(row: LibraryFunction) -> None:
     """A function that carries its arguments has no horizon; one that compares or reads them has one."""

@@ -78,6 +78,7 @@ CHECKOUTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", CHECKOUTS.values(), ids=CHECKOUTS.keys())
 @pytest.mark.parametrize("verb", ["plan", "reconcile", "reconcile --push"])
 def test_in_any_checkout_the_agents_are_heard(hub: Hub, muster: Run, verb: str, options: tuple[str, ...]) -> None:

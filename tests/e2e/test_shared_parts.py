@@ -50,6 +50,7 @@ def run(kind: str, text: str) -> tuple[Run, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", sorted(NAMES))
 @pytest.mark.parametrize("step", ["list", "map", "loop over data", "one of two", "texts joined", "join"])
 def test_one_finding_and_bounded_memory(kind: str, step: str) -> None:

@@ -90,6 +90,7 @@ def urls(port: int, spy: Path) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", (*READING, *CHECKED_OUT))
 def test_the_repositories_of_the_base_are_asked_and_no_others(
     fleet: Repo, muster: Run, calls: tuple[int, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

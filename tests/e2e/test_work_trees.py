@@ -62,6 +62,7 @@ def checked_out_anew(repo: Repo) -> None:
     repo.git("checkout", "--quiet", "--force", "HEAD", "--", ".")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "laid_down"), [
     pytest.param(name, laid_down, id=f"{name}-{'with derived/.gitattributes' if laid_down else 'bare'}")
     for name in SETTINGS for laid_down in (False, True) if not laid_down or name != "the same bytes"

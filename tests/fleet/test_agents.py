@@ -196,6 +196,7 @@ HELPS_ITSELF = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("declared", [False, True], ids=["asking", "declared"])
 @pytest.mark.parametrize("wished", HELPS_ITSELF)
 def test_an_agent_does_not_help_itself(repo: Repo, wished: str, declared: bool) -> None:

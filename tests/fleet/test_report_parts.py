@@ -51,6 +51,7 @@ def reconciled(repo: Repo, now: datetime) -> muster.Run:
     return run
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("where", ["ref", "main"])
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_agent_falls_silent_and_nothing_else_stops(repo: Repo, broken: str, where: str) -> None:

@@ -18,7 +18,7 @@ from tests.support.episodes import Course, Episode, Line, Moment, begun, problem
 from tests.support.underway import MOVES, UNDERWAY, broken_in, pair_of_breakages
 
 #: Each kind meets one way in so many.
-_SHARE = 12
+_SHARE = 48
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def test_a_broken_file_changes_nothing(line: Line, control: Course, path: str) -
             assert list(problems(control, Course.of(line, episode), episode)) == [], (path, way)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "way"),
     [
@@ -99,12 +100,14 @@ def test_shards_do_not_decide_without_a_setting_that_only_the_history_knows(line
     assert not Moment.of(line.commit(episode.edit), subjects.EDITED).decided_in_shards()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_two_broken_files_change_nothing(line: Line, control: Course, seed: int) -> None:
     name, episode = pair_of_breakages(line, random.Random(seed))
     assert list(problems(control, Course.of(line, episode), episode)) == [], name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", UNDERWAY)
 def test_a_broken_file_stops_nothing_that_is_under_way(line: Line, what: str) -> None:
     going = UNDERWAY[what](line)

@@ -99,6 +99,7 @@ def test_every_stage_says_what_it_derives() -> None:
     assert silent == {"silence", "pulses"}, "the others derive something, or nothing is decided without them"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_that_fails_as_a_whole_keeps_what_it_had_derived(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def planted(*_: object) -> Iterator[Outcome]:

@@ -47,6 +47,7 @@ def test_of_the_example_fleet(later: timedelta) -> None:
     assert len(neighbourhoods(fleet)) > len(fleet.clusters()), "every cluster has its own, and so has what is nobody's"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_of_fleets_that_are_broken_at_random(seed: int) -> None:
     """A second run goes on from what the first has derived."""

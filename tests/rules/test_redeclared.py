@@ -40,6 +40,7 @@ def control(line: Line) -> Moment:
     return Moment.of(line, subjects.EDITED)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", sorted(subjects.SUBJECTS))
 def test_only_these_kinds_know_that_they_are_another_object(line: Line, control: Moment, path: str) -> None:
     body = yaml.safe_load(subjects.SUBJECTS[path])

@@ -73,6 +73,7 @@ def statements() -> Iterator[str]:
     yield "".join(f"CREATE TABLE more{number} (a);" for number in range(300))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", [*statements()])
 def test_other_tables_are_no_state(living: Living, path: Path, change: str) -> None:
     with closing(sqlite3.connect(path)) as db:

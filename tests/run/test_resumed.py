@@ -103,6 +103,7 @@ class TestWhatPeopleDo:
         renewed: dict[str, Content] = {"clusters/c002/lease.yaml": lease("c002", living.now - timedelta(seconds=5))}
         assert self.number(living, tmp_path, lambda: living.puts(renewed, "a renewal")) == 1
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("what", [
         "a_policy", "a_taint_policy", "a_budget", "a_setting", "a_newcomer", "a_farewell", "many_are_let_go",
         "many_leave", "a_move",

@@ -114,7 +114,7 @@ TOLERATED = """  tolerations:
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "effects", (("NoSelectIfNew", "NoSelect"), ("NoSelect", "NoSelectIfNew"), ("NoSelectIfNew", "PreferNoSelect"))
 )

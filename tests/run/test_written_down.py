@@ -120,6 +120,7 @@ def _quoted(some: list[Tree]) -> list[str]:
     return [yaml.safe_dump(body, default_style='"' if body["kind"] in only_texts else None) for body in some]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [*range(5), *range(6, 13)])  # 5 writes nothing that can be cut
 def test_shards_decide_what_one_process_does(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

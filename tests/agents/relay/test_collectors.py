@@ -205,6 +205,7 @@ HOSTILE: list[bytes | Tree] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_messages_are_refused_and_change_nothing(desk: Desk, number: int) -> None:
     good = {"conditions": [{"cluster": "edge-a", "type": "Fine", "status": "True"}]}

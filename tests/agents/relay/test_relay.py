@@ -347,6 +347,7 @@ ODD = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("entries", ODD.values(), ids=ODD)
 def test_one_agent_cannot_silence_a_relay(site: Site, entries: Sequence[tuple[str, str]]) -> None:
     """The hub checks what is pushed as strictly as git can, and would refuse the whole branch."""

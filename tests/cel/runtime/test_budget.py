@@ -107,6 +107,7 @@ def quick(text: str, variables: dict[str, Any], budget: int) -> tuple[cel.Evalua
     return result, work.codes
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", expressions())
 def test_no_expression_of_the_table_does_more_than_it_pays(text: str) -> None:
     result, codes = quick(text, DATA, BUDGET)

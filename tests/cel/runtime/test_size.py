@@ -57,6 +57,7 @@ def test_a_small_one_is_a_value(kind: str) -> None:
     assert not isinstance(outcome(chain(kind, 5)), Exception)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("depth", [25, 64])
 @pytest.mark.parametrize("kind", [kind for kind in STEPS if kind != "map of maps"])
 def test_a_large_one_is_an_error(kind: str, depth: int) -> None:
@@ -68,6 +69,7 @@ def test_a_large_one_is_an_error(kind: str, depth: int) -> None:
         assert error.issues[0].offset > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "use", ["{} == {}", "{} in [{}]", "[{}].exists(x, x == {})", "[{}, {}].distinct()", "{} != [{}]"]
 )

@@ -105,6 +105,7 @@ _NAMES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", _NAMES)
 def test_names_and_exit_codes(command: str, kubectl: Callable[..., Answer], ours: Callable[..., Answer]) -> None:
     code, names = ours(*command.split(), "-o", "name")
@@ -120,6 +121,7 @@ def _bodies(code: int, lines: list[str]) -> tuple[int, list[str]]:
     return code, [body["metadata"]["name"] for body in bodies]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", _NAMES)
 def test_documents_and_templates(command: str, kubectl: Callable[..., Answer], ours: Callable[..., Answer]) -> None:
     template = "jsonpath={.kind}:{.metadata.name}:{.items[*].metadata.name}"

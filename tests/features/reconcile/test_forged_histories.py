@@ -154,6 +154,7 @@ def instants() -> Iterator[str]:
         yield format_time(now)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_forged_words_change_no_decision(
     seed: int, histories: Callable[[int], tuple[History, History]], muster: Muster

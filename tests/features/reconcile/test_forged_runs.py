@@ -68,6 +68,7 @@ def merged(repo: Repo) -> None:
 FORGERIES = (forged, twice, undone, reverted, naming_itself_whole, empty, merged)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("forge", FORGERIES)
 @pytest.mark.parametrize("text", ["", "metadata: {{\n"], ids=["emptied", "broken"])
 @pytest.mark.parametrize("path", [CLUSTER, "remedies/later.yaml"])

@@ -95,6 +95,7 @@ WHAT = ("clusters/a/cluster.yaml", "clusters/a", "clusters", "", "fleet.yaml", "
         "derived/managedclusters/a.yaml")  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", [missing, zeroed, zeroed_in_pack])
 @pytest.mark.parametrize("what", WHAT)
 def test_nothing_is_decided(

@@ -191,6 +191,7 @@ def test_what_follows_from_a_claim_that_is_forgotten_follows_at_once(play: Play)
     still(play, "07:10", "07:30")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("seed", "unclaimed"), [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (7, 1)])
 def test_whole_lives_rest_at_every_instant(seed: int, unclaimed: int) -> None:
     """`python -m tests.rules.pools.lives FIRST LAST` lives as many more as you like."""

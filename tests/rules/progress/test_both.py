@@ -140,6 +140,7 @@ def test_people_end_the_wait_for_a_silent_cluster(fleet: BothKinds, why: str) ->
     assert fleet.step(21 * MINUTE) == "b2 c1"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_lives(seed: int) -> None:
     random = Random(seed)
