@@ -38,7 +38,6 @@ from muster.run.affected import (
     Affects,
     ChangeRow,
     Deciding,
-    beyond_record,
     require_record,
     touched_since,
 )
@@ -95,18 +94,45 @@ def check_uncommitted(
     """Check the fleet with the uncommitted changes, as of `now`; `compare` it with the commit, too.
 
     With a `state`, only the changes and `files` are checked, with everything that depends on them; `Fleet.partial` says
-    whether that was possible.
+    whether that was possible. If it has nothing, the commit is checked first, and recorded.
     """
     if state is not None:
         try:
             with without_collection():
-                return _check_part(question, state, files, compare=compare)
+                return _check_with_state(question, state, files, compare=compare)
         except (WholeNeeded, RepositoryError, sqlite3.Error):
             pass
         except Exception as error:  # noqa: BLE001 - the boundary: a full check finds the same
             fell_back("checking a part of the fleet", error)
     with without_collection():
-        return _check_whole(question, state, now, compare=compare)
+        return _check_whole(question, now, compare=compare)
+
+
+def _check_with_state(
+    question: Question, state: RunState, files: Collection[str], *, compare: bool
+) -> UncommittedCheck:
+    """Check what the changes affect. WholeNeeded if that is not possible, even with a state of this very commit."""
+    facts = state.facts()
+    if facts is not None:
+        try:
+            return _check_part(question, state, files, compare=compare)
+        except WholeNeeded:
+            if facts.commit == question.commit and not facts.slips[0]:
+                raise
+    _check_commit(question, state)
+    return _check_part(question, state, files, compare=compare)
+
+
+def _check_commit(question: Question, state: RunState) -> None:
+    """Check the commit without the changes, and record what is wrong with it. WholeNeeded if that is not possible."""
+    before = assemble(question.base())
+    fleet = with_references(check_against(question.base(), before, read=before), heard=question.hears)
+    if is_fleet_broken(fleet):
+        raise WholeNeeded("the Fleet is broken")
+    require_record(fleet, fleet.findings)
+    kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
+    committed = replace(question, files=replace(question.files, changes=()))
+    _keep(state, committed, kept.homes, kept.totals, kept.loose, None)
 
 
 def _brought_about(now: Iterable[Finding], before: Callable[[], Iterable[Finding]]) -> Sequence[Finding]:
@@ -185,17 +211,11 @@ def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:
     return part, fleet, assemble(below)
 
 
-def _check_whole(question: Question, state: RunState | None, now: datetime, *, compare: bool) -> UncommittedCheck:
+def _check_whole(question: Question, now: datetime, *, compare: bool) -> UncommittedCheck:
     with loading_once():
         before = assemble(question.base())
         snapshot, read = question.snapshot(), None if question.files.changes else before
         fleet = with_references(check_against(snapshot, before, read=read), heard=question.hears)
-    if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
-        written = {change.path for change in question.files.changes}
-        kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
-        policies = {file.path for home in kept.homes for file in home.files if file.context}
-        if written.isdisjoint(policies):  # else the state would depend on policies that may never be committed
-            _keep(state, question, kept.homes, kept.totals, kept.loose, None)
     fleet = with_removals(fleet, now)
 
     def earlier() -> Iterable[Finding]:
