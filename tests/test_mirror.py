@@ -173,7 +173,7 @@ THROUGH = {
         "features/plan/test_cli.py": "comparison",
         "features/plan/test_plan.py": "placed",
         "run/test_affected.py": "growing",
-        "run/test_sharded.py": "gathered shard",
+        "run/test_sharded.py": "gathered shard shard_evaluation",
         "run/test_uncommitted.py": "checking",
         "run/test_unrest.py": "settle",
         "run/test_incremental.py": "answer collector evaluate figures homes look part question run scope state",

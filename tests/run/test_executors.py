@@ -15,7 +15,8 @@ import pytest
 from muster.dataclass import dataclass
 from muster.run.executors import Executor, Processes
 from muster.run.incremental import answer
-from muster.run.shard import Answered, Shard, decide_shard
+from muster.run.shard import Answered, Shard
+from muster.run.shard_evaluation import evaluate_shard
 from muster.run.sharded import decide_in_shards
 from muster.run.workers import Workers
 from tests.support.living import Living, told
@@ -31,21 +32,21 @@ def dying(marker: Path, often: int, shard: Shard) -> Answered:
             file.write("x")
         if marker.stat().st_size <= often:
             os.kill(os.getpid(), signal.SIGKILL)
-    return decide_shard(shard)
+    return evaluate_shard(shard)
 
 
 def sleeping(pids: Path, shard: Shard) -> Answered:
     """Say who is at work, and come to no end."""
     (pids / str(os.getpid())).touch()
     time.sleep(600)
-    return decide_shard(shard)
+    return evaluate_shard(shard)
 
 
 def raising(shard: Shard) -> Answered:
     """Fail on one cluster."""
     if any(piece.path.startswith(_OF_VICTIM) for piece in shard.files):
         raise ZeroDivisionError
-    return decide_shard(shard)
+    return evaluate_shard(shard)
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +56,13 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
 
 def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tmp_path: Path) -> None:
     marker = tmp_path / "died"
-    done = decide_in_shards(living.question(), "", Processes(2, decide=partial(dying, marker, 2)), 8)
+    done = decide_in_shards(living.question(), "", Processes(2, evaluate=partial(dying, marker, 2)), 8)
     assert marker.stat().st_size == 3
     assert told(done.settled) == living.whole()
 
 
 def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(living: Living, tmp_path: Path) -> None:
-    deadly = Processes(2, decide=partial(dying, tmp_path / "died", 1000))
+    deadly = Processes(2, evaluate=partial(dying, tmp_path / "died", 1000))
     done = answer(living.question(), None, Given(these=deadly))
     found = [one for one in done.settled.findings if "WorkerLost" in one.message]
     assert [one.file for one in found] == _FILES
@@ -75,7 +76,7 @@ def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living
     living.land(living.cold())
     path = "derived/managedclusters/c003.yaml"
     assert living.repo.show(path, "main")
-    deadly = Processes(2, decide=partial(dying, tmp_path / "died", 1000))
+    deadly = Processes(2, evaluate=partial(dying, tmp_path / "died", 1000))
     done = answer(living.question(), None, Given(these=deadly))
     assert [one.file for one in done.settled.findings if "WorkerLost" in one.message] == _FILES
     assert path not in done.settled.files
@@ -84,7 +85,7 @@ def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living
 
 @pytest.mark.falls_back
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
-    done = answer(living.question(), None, Given(these=Processes(2, decide=raising)))
+    done = answer(living.question(), None, Given(these=Processes(2, evaluate=raising)))
     assert "ZeroDivisionError" in done.looked_at
     assert told(done.settled) == living.whole()
 
@@ -117,7 +118,7 @@ shard = Shard(SharedContext('', None, datetime.now(UTC), (), True, True, True), 
 """
 RUN = """
 if __name__ == '__main__':
-    with Processes(2, decide=partial(sleeping, Path(sys.argv[1]))) as found:
+    with Processes(2, evaluate=partial(sleeping, Path(sys.argv[1]))) as found:
         list(found.decide([shard] * 9))
 """
 INTERRUPTED = """

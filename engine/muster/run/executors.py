@@ -19,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from muster.run.shard import Answered, Decide, Shard, decide_shard
+from muster.run.shard import Answered, Evaluate, Shard
+from muster.run.shard_evaluation import evaluate_shard
 from muster.version import __version__
 
 #: The number of shards at each worker, or on the way to it.
@@ -53,7 +54,7 @@ class Here:
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
         """Yield each shard with its answer."""
         for shard in shards:
-            yield shard, decide_shard(shard)
+            yield shard, evaluate_shard(shard)
 
 
 class Processes:
@@ -63,8 +64,8 @@ class Processes:
     of compiled expressions.
     """
 
-    def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
-        self._count, self._cache, self._decide = count, cache, decide
+    def __init__(self, count: int, cache: Path | None = None, evaluate: Evaluate = evaluate_shard) -> None:
+        self._count, self._cache, self._evaluate = count, cache, evaluate
         self._pool: ProcessPoolExecutor | None = None
         self._context = _context()
         self._others: frozenset[int | None] = frozenset()
@@ -123,11 +124,11 @@ class Processes:
     def _submit(self, shard: Shard) -> "Future[Answered]":
         if self._pool is not None:
             with contextlib.suppress(BrokenProcessPool):
-                return self._pool.submit(self._decide, shard)
+                return self._pool.submit(self._evaluate, shard)
             self._stop(at_once=True)
         self._others = frozenset(process.pid for process in multiprocessing.active_children())
         self._pool = ProcessPoolExecutor(self._count, self._context, _begin, (self._cache,))
-        return self._pool.submit(self._decide, shard)
+        return self._pool.submit(self._evaluate, shard)
 
     def _stop(self, *, at_once: bool) -> None:
         pool, self._pool = self._pool, None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from muster.data.extras import install_command
 from muster.git.errors import RepositoryError
-from muster.run.shard import Answered, Decide, Shard, decide_shard
+from muster.run.shard import Answered, Evaluate, Shard
+from muster.run.shard_evaluation import evaluate_shard
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -24,8 +25,8 @@ _PATIENCE_SECONDS: Final = 20
 class OnDask:
     """Decides shards on the Dask cluster of a scheduler, by its address or its file."""
 
-    def __init__(self, scheduler: str, decide: Decide = decide_shard) -> None:
-        self._scheduler, self._decide = scheduler, decide
+    def __init__(self, scheduler: str, evaluate: Evaluate = evaluate_shard) -> None:
+        self._scheduler, self._evaluate = scheduler, evaluate
         self._client: Client | None = None
 
     def __enter__(self) -> Self:
@@ -56,7 +57,7 @@ class OnDask:
         while True:
             most = max(sum(client.nthreads().values()), 1) * _AHEAD
             while len(pending) < most and (shard := next(left, None)) is not None:
-                pending[client.submit(self._decide, shard, pure=False)] = shard
+                pending[client.submit(self._evaluate, shard, pure=False)] = shard
             if not pending:
                 return
             try:

@@ -252,3 +252,15 @@ class FleetPart:
             disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
             failed=tuple(self.state.failures(self.chosen)),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPart:
+    """A checked part: its fleet with the findings of the whole fleet, those of its `own`, the same files as they are
+    committed, and the records for the state."""
+
+    part: FleetPart
+    fleet: FleetWithPolicies
+    own: Sequence[Finding]
+    committed: Fleet
+    kept: KeptNeighbourhoods

@@ -7,7 +7,7 @@ budgets affect. So a run needs memory for the present shards and the summaries, 
 If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,20 +18,23 @@ from muster.data.snapshot import Agents
 from muster.dataclass import dataclass
 from muster.fleet.assemble import assemble
 from muster.fleet.files import is_hidden
+from muster.fleet.fleet import Fleet
 from muster.fleet.leases import LEASE_SECONDS
 from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
+from muster.rules.checks.of_clusters import known_sets
 from muster.run.affected import TermsMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
 from muster.run.gathered import Gathered, ShardOutcome, joined
 from muster.run.homes import CONTEXT
 from muster.run.look import run_part
-from muster.run.part import FleetPart, Rest, ShardTerms, Touched
+from muster.run.part import CheckedPart, FleetPart, Rest, ShardTerms, Touched
 from muster.run.program import this_program
 from muster.run.progress import RunStep, doing
+from muster.run.provisional import Provisional
 from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Settled
 from muster.run.settle import goes_on
@@ -74,6 +77,32 @@ def decide_in_shards(question: Question, why: str, executor: "Executor", files: 
         raise WholeNeeded("what all share does not come to rest")
 
 
+def check_in_shards(
+    question: Question, executor: "Executor", files: int, check: Callable[[FleetPart], CheckedPart]
+) -> tuple[CheckedPart, Provisional]:
+    """Check the whole fleet of a commit in shards of about `files` files each. `check` checks the rest, and what shards
+    could not check; return that, and the state in which it replaces what was checked.
+
+    WholeNeeded if shards cannot check the fleet.
+    """
+    listed, aside = _listing(question)
+    with executor:
+        run = _Sharded(
+            question, aside, question.repository.objects, executor, files,
+            fresh=False, adapters=True, lease_floor=0, sets=frozenset(),
+        )  # fmt: skip
+        for _ in range(_MOST_ROUNDS):
+            try:
+                run.cut_up(listed or _listing(question)[0])
+                listed = []
+                return run.check(check)
+            except _Anew:
+                continue
+            except Killing as killing:
+                raise WholeNeeded("workers died of some files") from killing
+        raise WholeNeeded("what all share does not come to rest")
+
+
 def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
     """The files to read, and the paths of those that `.musterignore` names."""
     snapshot = question.snapshot()
@@ -85,7 +114,7 @@ def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
 
 @dataclass
 class _Sharded:
-    """A run in shards, and its assumptions about the fleet so far."""
+    """A run or a check in shards, and its assumptions about the fleet so far; with `sets` it is a check."""
 
     question: Question
     aside: frozenset[str]
@@ -97,12 +126,37 @@ class _Sharded:
     adapters: bool | None = None
     lease_floor: int | None = None
     twice: bool = False
+    sets: frozenset[str] | None = None
     common: SharedContext = field(init=False)
     cut: FileGroups = field(init=False)
     published: dict[str, dict[PulseKey, Published]] = field(init=False)
 
     def answer(self, why: str) -> RunAnswer:
         """Decide. _Anew if an assumption was wrong."""
+        gathered = self._gathered()
+        try:
+            done = run_part(self._part(gathered))
+        except TermsMoved as moved:
+            self.lease_floor, self.adapters = moved.lease_floor, moved.adapters
+            raise _Anew from moved
+        self._require_policies(done.settled.first.fleet)
+        outcomes = gathered.outcomes_but(done.gone or frozenset())
+        self._require_passes(done.settled, outcomes)
+        _require_projected(done.settled, outcomes)
+        return joined(done, gathered, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+
+    def check(self, check: Callable[[FleetPart], CheckedPart]) -> tuple[CheckedPart, Provisional]:
+        """Check. _Anew if an assumption was wrong."""
+        gathered = self._gathered()
+        checked = check(self._part(gathered))
+        self._require_policies(checked.fleet)
+        if (sets := known_sets(checked.fleet)) != self.sets:
+            self.sets = sets
+            raise _Anew
+        return checked, gathered.kept
+
+    def _gathered(self) -> Gathered:
+        """The answers of all shards."""
         gathered = Gathered(self.common)
         known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
@@ -112,12 +166,7 @@ class _Sharded:
             gathered.take(shard, answered)
             for name in shard.names:  # the list is as large as the records
                 del self.cut.homes[name]
-        done = self._rest(gathered)
-        self._require_policies(done.settled)
-        outcomes = gathered.outcomes_but(done.gone or frozenset())
-        self._require_passes(done.settled, outcomes)
-        _require_projected(done.settled, outcomes)
-        return joined(done, gathered, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+        return gathered
 
     # -- cutting
 
@@ -136,7 +185,10 @@ class _Sharded:
         )  # fmt: skip
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)
-        self.common = replace(common, lease_floor=self.lease_floor)
+        if self.sets is not None and not self.sets:
+            shared = replace(common, files=(*common.files, *self._pieces(found.rest)))
+            self.sets = known_sets(assemble(ShardFiles(Shard(shared, (), ()))))
+        self.common = replace(common, lease_floor=self.lease_floor, sets=self.sets)
         self.published = _published(question.remembered.memory)
 
     def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
@@ -198,28 +250,23 @@ class _Sharded:
 
     # -- deciding the rest
 
-    def _rest(self, gathered: Gathered) -> RunAnswer:
-        """Decide what clusters share, and what shards could not decide."""
+    def _part(self, gathered: Gathered) -> FleetPart:
+        """What clusters share, and what shards could not evaluate."""
         question = self.question
         unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
         if gathered.odd or self.aside:
             _require_history(question, derived=self.cut.derived)
         touched = Touched(unknown=frozenset(unknown))
         chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
-        rest = Rest(shards=ShardTerms(self.common.fresh, self.common.adapters), read=gathered.summaries)
-        part = FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
-        try:
-            return run_part(part)
-        except TermsMoved as moved:
-            self.lease_floor, self.adapters = moved.lease_floor, moved.adapters
-            raise _Anew from moved
+        terms = ShardTerms(self.common.fresh, self.common.adapters)
+        rest = Rest(decided=self.sets is None, shards=terms, read=gathered.summaries)
+        return FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
 
-    def _require_policies(self, settled: Settled) -> None:
+    def _require_policies(self, fleet: Fleet) -> None:
         """Raise _Anew if a file that no shard read has a policy or a setting: the glance did not see it.
 
         WholeNeeded if one had it and cannot be read now: only the history tells, which shards do not have.
         """
-        fleet = settled.first.fleet
         lost = (found for found in fleet.findings if found.object in fleet.broken and kind_of(found.object) in CONTEXT)
         if any(found.file not in self.common.paths for found in lost):
             raise WholeNeeded("a policy or a setting cannot be read")

@@ -4,6 +4,7 @@ The state of checks says in which files everything is and what is wrong with it;
 commit below; neighbourhoods with changes on top of that are checked again each time.
 """
 
+import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import staged_snapshot
+from muster.git.trees import count_entries
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -52,14 +54,16 @@ from muster.run.checking import (
 from muster.run.collector import without_collection
 from muster.run.growing import noticed, read_part
 from muster.run.homes import CONTEXT, NAME, ORPHANS, keep, kind_name
-from muster.run.part import LAST_CHECK, FleetPart, Touched
-from muster.run.question import FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
+from muster.run.part import LAST_CHECK, CheckedPart, FleetPart, Touched
+from muster.run.question import COMMITTED, FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
 from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import Home, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
+    from muster.run.executors import Executor
+    from muster.run.workers import Workers
 
 _ALWAYS: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -89,17 +93,24 @@ class UncommittedCheck:
 
 
 def check_uncommitted(
-    question: Question, state: RunState | None, files: Collection[str] = (), *, now: datetime, compare: bool = False
+    question: Question,
+    state: RunState | None,
+    files: Collection[str] = (),
+    *,
+    now: datetime,
+    compare: bool = False,
+    workers: "Workers | None" = None,
 ) -> UncommittedCheck:
     """Check the fleet with the uncommitted changes, as of `now`; `compare` it with the commit, too.
 
     With a `state`, only the changes and `files` are checked, with everything that depends on them; `Fleet.partial` says
-    whether that was possible. If it has nothing, the commit is checked first, and recorded.
+    whether that was possible. If it has nothing, the commit is checked first and recorded; in shards, by `workers`, if
+    it is large.
     """
     if state is not None:
         try:
             with without_collection():
-                return _check_with_state(question, state, files, compare=compare)
+                return _check_with_state(question, state, files, workers, compare=compare)
         except (WholeNeeded, RepositoryError, sqlite3.Error):
             pass
         except Exception as error:  # noqa: BLE001 - the boundary: a full check finds the same
@@ -109,7 +120,7 @@ def check_uncommitted(
 
 
 def _check_with_state(
-    question: Question, state: RunState, files: Collection[str], *, compare: bool
+    question: Question, state: RunState, files: Collection[str], workers: "Workers | None", *, compare: bool
 ) -> UncommittedCheck:
     """Check what the changes affect. WholeNeeded if that is not possible, even with a state of this very commit."""
     facts = state.facts()
@@ -119,20 +130,39 @@ def _check_with_state(
         except WholeNeeded:
             if facts.commit == question.commit and not facts.slips[0]:
                 raise
-    _check_commit(question, state)
+    _check_commit(question, state, workers)
     return _check_part(question, state, files, compare=compare)
 
 
-def _check_commit(question: Question, state: RunState) -> None:
+def _check_commit(question: Question, state: RunState, workers: "Workers | None") -> None:
     """Check the commit without the changes, and record what is wrong with it. WholeNeeded if that is not possible."""
+    from muster.run.workers import ONE_PER_CORE  # there is a state of most fleets
+
+    committed, workers = replace(question, files=COMMITTED), workers or ONE_PER_CORE
+    executor = workers.executor(count_entries(question.repository, question.commit) + len(question.refs))
+    if executor is not None:
+        try:
+            _check_in_shards(committed, state, executor, workers.files)
+        except WholeNeeded:
+            pass  # of what cannot be checked in shards
+        else:
+            return
     before = assemble(question.base())
     fleet = with_references(check_against(question.base(), before, read=before), heard=question.hears)
     if is_fleet_broken(fleet):
         raise WholeNeeded("the Fleet is broken")
     require_record(fleet, fleet.findings)
     kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
-    committed = replace(question, files=replace(question.files, changes=()))
     _keep(state, committed, kept.homes, kept.totals, kept.loose, None)
+
+
+def _check_in_shards(question: Question, state: RunState, executor: "Executor", files: int) -> None:
+    from muster.run.sharded import check_in_shards  # for large fleets
+
+    done, rest = check_in_shards(question, executor, files, partial(_check, rows=(NAME_TAKEN,)))
+    facts = _record(question, done.part.totals(done.kept), (*done.kept.loose, *done.part.loose))
+    with contextlib.suppress(sqlite3.Error):
+        rest.replaces(state, facts, done.kept.homes, done.part.chosen, {})
 
 
 def _brought_about(now: Iterable[Finding], before: Callable[[], Iterable[Finding]]) -> Sequence[Finding]:
@@ -153,20 +183,10 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
     touched = touched_since(question, state, facts, CHANGED)
     named, _ = state.of_files(files)
     touched |= Touched(frozenset(named))
-    part = FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK)
-    while True:
-        part, fleet, before = _read(part)
-        checked = _checked(part, fleet, before)
-        require_record(checked, checked.findings)
-        findings = tuple(part.with_the_others(checked))
-        own = part.own_findings(findings)
-        kept = keep(checked, None, question.now, own, there=before.read.parts)
-        larger = noticed(part, AFTER_CHECKING, Deciding(part, Run(checked, question.instant, None), kept))
-        if larger is None:
-            break
-        part = larger
-    caused = _brought_about(own, lambda: _checked(part, before, before).findings) if compare else ()
-    checked = replace(checked, findings=findings, beyond=replace(checked.beyond, found=frozenset(part.others)))
+    done = _check(FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK), AFTER_CHECKING)
+    part, kept, base = done.part, done.kept, done.committed
+    caused = _brought_about(done.own, lambda: _checked(part, base, base).findings) if compare else ()
+    checked = replace(done.fleet, beyond=replace(done.fleet.beyond, found=frozenset(part.others)))
     if _loses_clusters(checked):
         from muster.rules.registration.removals import removals
 
@@ -175,6 +195,22 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
     totals = part.totals(kept)
     _keep(state, question, kept.homes, totals, (*kept.loose, *part.loose), part.chosen)
     return UncommittedCheck(checked, totals["objects"], caused)
+
+
+def _check(part: FleetPart, rows: Sequence[ChangeRow[Deciding]]) -> CheckedPart:
+    """Check a part, enlarged as far as that turns out to be required. WholeNeeded if the whole fleet must be read."""
+    question = part.question
+    while True:
+        part, fleet, before = _read(part)
+        checked = _checked(part, fleet, before)
+        require_record(checked, checked.findings)
+        findings = tuple(part.with_the_others(checked))
+        own = part.own_findings(findings)
+        kept = keep(checked, None, question.now, own, there=before.read.parts)
+        larger = noticed(part, rows, Deciding(part, Run(checked, question.instant, None), kept))
+        if larger is None:
+            return CheckedPart(part, replace(checked, findings=findings), own, before, kept)
+        part = larger
 
 
 def _checked(part: FleetPart, fleet: Fleet, base: Fleet) -> FleetWithPolicies:
@@ -284,13 +320,14 @@ def _keep(
     state: RunState, question: Question, homes: Collection[Home], totals: Mapping[str, int],
     loose: Collection[Finding], gone: frozenset[int] | None,
 ) -> None:  # fmt: skip
+    with contextlib.suppress(sqlite3.Error):
+        state.replace(_record(question, totals, loose), homes, gone)
+
+
+def _record(question: Question, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
     tips = tips_of(question)
-    facts = RunRecord(
+    return RunRecord(
         question.commit, totals={name: n for name, n in sorted(totals.items()) if n}, loose=tuple(loose),
         tips_digest=digest(tips.encode()), inputs=RunInputs(tips),
         slips=(sorted({change.path for change in question.files.changes}), []),
     )  # fmt: skip
-    try:
-        state.replace(facts, homes, gone)
-    except sqlite3.Error:
-        return

@@ -40,6 +40,10 @@ class Workers:
         return Processes(count, self.cache) if count > 1 else Here()
 
 
+#: One process for each core if a fleet is large.
+ONE_PER_CORE: Final = Workers()
+
+
 def cores() -> int:
     """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
