@@ -89,6 +89,7 @@ THROUGH = {
         "features/notify/test_notify.py": "notify/sinks notify/chat",
         "features/page/test_pages.py": "page/overview",
         "features/reconcile/test_job.py": "reconcile/cli",
+        "run/test_recorded.py": "reconcile/recording",
         "features/sign/test_cli.py": "sign/options",
         "features/test/test_coverage.py": "test/branches",
         "features/watch/test_cli.py": "watch/watch",
@@ -118,7 +119,9 @@ THROUGH = {
         "git/test_agentfetch.py": "quarantine",
         "git/test_commit.py": "index",
         "git/test_landing_derived.py": "derivedbranch",
+        "git/record/test_reading.py": "record/form record/storing",
         "git/test_recovery.py": "journal settling",
+        "run/test_recorded.py": "record/draft",
     },
     "net": {
         "agents/detect/test_probes.py": "commands",

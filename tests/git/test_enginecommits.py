@@ -42,7 +42,7 @@ def last(repo: Repo, revision: str = "HEAD") -> str:
 def test_what_a_run_commits_is_its_own(repo: Repo) -> None:
     source = repo.tip()
     commit = repo.commit_run({"derived/a.yaml": "1\n"}, now=LATER, more=f"\nMuster-Whole: {source}\nMuster-Policies: x")
-    assert own(repo, commit) == EngineCommit(commit, parse_time(LATER), source, source)
+    assert own(repo, commit) == EngineCommit(commit, parse_time(LATER), source, source, parent=source)
     assert own(repo, repo.commit_run()) is None, "it changes nothing"
 
 

@@ -17,7 +17,7 @@ import click
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
-from muster.data.times import parse_duration, parse_time, try_duration, try_time
+from muster.data.times import parse_duration, parse_time, try_span, try_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
@@ -89,18 +89,10 @@ class DurationType(click.ParamType[timedelta]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return the duration."""
-        span = value if isinstance(value, timedelta) else _span(str(value))
+        span = value if isinstance(value, timedelta) else try_span(str(value))
         if span is None or span < self._least:
             self.fail(f"{value!r} is not a duration such as {self._such_as}.", param, ctx)
         return span
-
-
-def _span(text: str) -> timedelta | None:
-    days, d, rest = text.partition("d")
-    if not (d and days.isdecimal()):
-        return try_duration(text)
-    more = try_duration(rest) if rest else timedelta(0)
-    return None if more is None else timedelta(days=min(int(days[:7]), 100_000)) + more
 
 
 def _is_number(text: str) -> bool:

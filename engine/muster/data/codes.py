@@ -460,6 +460,19 @@ class Code(StrEnum):
         "`spec.signing.authority` names its issuer: without an authority anybody can be one. This certificate does "
         "not count, and reports that are signed with its key count as not received (MUS513). Certificates of "
         "`muster sign` need no file.")
+    RECORD_MISSING = ("MUS517", _W, "record that is not here",
+        "The commit of a run names the record of what it heard from agents and remembered (`Muster-Heard`), and this "
+        "clone does not have it: it was not fetched, or `Fleet.spec.record.keep` has ended it. What agents said then "
+        "is not known: muster never uses today's reports for the past. Fetch it with "
+        "`git fetch origin 'refs/muster/heard/*:refs/muster/heard/*'`.")
+    RECORD_INVALID = ("MUS518", _W, "record that does not count",
+        "The record of a run is cut off, damaged, of another version, of another run, or larger than is read. Nothing "
+        "of it is believed, and what agents said then is not known. Runs go on: none needs a record. If no later "
+        "version of muster made it, find out who wrote to `refs/muster/heard/`.")
+    RECORD_NOT_KEPT = ("MUS519", _W, "run without a record",
+        "What a run heard from agents could not be recorded, or the remote does not take the record. The run counts, "
+        "but cannot be repeated later. Allow muster's account to push to `refs/muster/heard/`; if agents' branches are "
+        "too large together, lower `Fleet.spec.agents.maxBytes`.")
     DERIVED_TOO_LARGE = ("MUS520", _E, "derived part too large",
         "The derived part of the object, such as a copy of an adapter's report, would be larger or more deeply "
         "nested than a file may be, so the next run could not read it. The object keeps its last derived state, and "

@@ -128,6 +128,16 @@ def try_duration(value: object) -> timedelta | None:
         return None
 
 
+def try_span(text: str) -> timedelta | None:
+    """Return the duration of a text in Go's syntax, or with days before it as muster prints them (`90d`, `1d12h`); None
+    for any other text."""
+    days, d, rest = text.partition("d")
+    if not (d and days.isdecimal()):
+        return try_duration(text)
+    more = try_duration(rest) if rest else timedelta(0)
+    return None if more is None else timedelta(days=min(int(days[:7]), 100_000)) + more
+
+
 def later(instant: datetime, span: timedelta) -> datetime | None:
     """Return `instant + span`; None past an end of the calendar."""
     try:

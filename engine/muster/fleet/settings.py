@@ -5,10 +5,13 @@ defaults. Pulse sinks are never recorded: while the Fleet is invalid, nothing is
 """
 
 from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Final
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import FLEET
+from muster.data.times import try_span
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.fleet import messages
@@ -17,6 +20,7 @@ from muster.fleet.schemas import is_sound
 
 #: The Fleet's derived part records the settings of the last run.
 RECORD = ("status", "muster", "settings")
+_RECORD_KEPT: Final = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,12 @@ class Settings:
     def most_commits(self) -> int | None:
         """Commits that muster may make per hour; None for no limit."""
         return self._count("derived", "maxCommitsPerHour")
+
+    @property
+    def record_kept(self) -> timedelta:
+        """How long the records of runs are kept; zero: none is made."""
+        kept = try_span(str(self.get("record", "keep") or ""))
+        return _RECORD_KEPT if kept is None else kept
 
     @property
     def expression_cost(self) -> int:

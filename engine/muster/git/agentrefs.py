@@ -104,9 +104,9 @@ def fetch_agent_refs(
 
 def _complete(repository: Repository, found: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
     """Bound the refs of unknown clusters, and add who signed each ref if agents have to sign."""
-    found = replace(
-        found, refs=bound_unknown(repository, found.refs, partial(recorded_clusters, repository, revision), revision)
-    )
+    refs = bound_unknown(repository, found.refs, partial(recorded_clusters, repository, revision), revision)
+    # Clusters whose refs are left out are in no fleet: all that counts is in the refs.
+    found = replace(found, refs=refs, agents=replace(found.agents, present=_clusters(refs)))
     if not settings.signed:
         return found
     from muster.git.identities import identify_signers

@@ -33,9 +33,18 @@ from muster.data.source import SourceFile
 from muster.dataclass import dataclass
 from muster.git.agentsettings import DEFAULTS, AgentSettings
 from muster.git.clock import CLOCK_SKEW, wall_clock
-from muster.git.entries import DIRECTORY, LINK, SUBMODULE, describe_link, obstacle_to
+from muster.git.entries import DIRECTORY, LINK, REGULAR, SUBMODULE, describe_link, obstacle_to
 from muster.git.errors import TooLargeError, UnreadableError
-from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds, raw_entries
+from muster.git.objects import (
+    BlobSequence,
+    GitObject,
+    Objects,
+    commit_tree,
+    committer_seconds,
+    format_of,
+    object_id,
+    raw_entries,
+)
 from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
 from muster.git.relayrefs import COMMIT, Shard, relayed_folders
@@ -56,13 +65,22 @@ _BROKEN: Final = Regex(rf"ignoring (?:broken|dangling) [{WORD}]*ref (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedContents:
+    """What a run read of a ref, by the record of that run: its data files, and what was left out of it. A file that
+    could not be read is the error."""
+
+    files: Mapping[str, bytes | UnreadableError]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AgentRef:
     """One agent's ref, or one whose name only resembles an agent's.
 
     `name` is the full name; `commit` what it points at, empty if git calls the ref broken. `refused` says why the ref
     does not count, as the reason of a `Skipped` and its detail; empty for one that counts. `unread` says why its
     present state was not fetched: `commit` is then what was fetched before, empty for nothing. `identity` says who
-    signed it, if agents have to sign.
+    signed it, if agents have to sign. `recorded` is what it held in the past, which git has not any more.
     """
 
     name: str
@@ -70,6 +88,7 @@ class AgentRef:
     refused: tuple[str, str] | tuple[()] = ()
     unread: str = ""
     identity: SignerIdentity | None = None
+    recorded: RecordedContents | None = field(default=None, compare=False, repr=False)
     #: The cluster that the ref speaks for; empty for none.
     cluster: str = field(init=False, compare=False, repr=False)
     #: Does it speak as the cluster's agent? A collector does not.
@@ -239,7 +258,9 @@ class AgentFiles:
         """List the trees of `refs`; contents are read later. A ref that exceeds `limits` is left out."""
         self._objects, self._limits = objects, limits
         self._skipped: list[Skipped] = []
-        self.found = sorted(self._within(self._walk(self._root_trees(refs))), key=lambda one: (one.ref, one.path))
+        self._recorded: dict[tuple[str, bytes], bytes | UnreadableError] = {}
+        read = self._within(self._walk(self._root_trees(refs)))
+        self.found = sorted((*read, *self._of_records(refs)), key=lambda one: (one.ref, one.path))
         self._chosen = list(self._readable(self.found))
 
     @property
@@ -249,10 +270,21 @@ class AgentFiles:
     def files(self) -> Iterator[SourceFile]:
         blobs = BlobSequence(self._objects, [one.oid for one in self._chosen])
         for index, one in enumerate(self._chosen):
-            yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
+            kept = self._recorded.get((one.ref, one.path)) if self._recorded else None
+            read = partial(blobs.read, index) if kept is None else partial(_recorded_content, kept)
+            yield SourceFile(one.path.decode(), one.oid, read, one.ref)
+
+    def _of_records(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
+        """Yield the files that records have of refs."""
+        for ref in refs:
+            for path, content in ref.recorded.files.items() if ref.recorded is not None else ():
+                data, raw = b"" if isinstance(content, UnreadableError) else content, os.fsencode(path)
+                self._recorded[ref.short, raw] = content
+                oid = object_id("blob", data, format_of(ref.commit))
+                yield AgentEntry(ref.short, raw, REGULAR[0], oid, len(data))
 
     def _root_trees(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
-        sound = [ref for ref in refs if ref.commit and not ref.refused]
+        sound = [ref for ref in refs if ref.commit and not ref.refused and ref.recorded is None]
         for ref in refs:
             if ref.refused:
                 self._refuse(ref.short, *ref.refused)
@@ -261,6 +293,8 @@ class AgentFiles:
                 self._refuse(ref.short, "over-limit", ref.unread + kept)
             elif not ref.commit:
                 self._refuse(ref.short, LOST, "git calls the ref broken")
+            if ref.recorded is not None:
+                self._skipped.extend(ref.recorded.skipped)
         for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
             if isinstance(answer, UnreadableError):
                 self._refuse(ref.short, _reason(answer), str(answer))
@@ -336,6 +370,12 @@ class AgentFiles:
 
     def _refuse(self, ref: str, reason: str, detail: str) -> None:
         self._skipped.append(Skipped("", reason, detail, ref))
+
+
+def _recorded_content(content: bytes | UnreadableError) -> bytes:
+    if isinstance(content, UnreadableError):
+        raise content
+    return content
 
 
 def _reason(error: Exception) -> str:

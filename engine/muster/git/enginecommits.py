@@ -81,10 +81,12 @@ def _latest_transition(repository: Repository, commit: str, until: datetime) -> 
     return latest.replace(microsecond=0) if latest is not None else None
 
 
-#: Trailers: the instant of a run, the commit that it evaluated, and the last commit at which every file was whole.
+#: Trailers: the instant of a run, the commit that it evaluated, the last commit at which every file was whole, and the
+#: record of what it heard (`muster.git.record`).
 NOW: Final = "Muster-Now"
 SOURCE: Final = "Muster-Source"
 WHOLE: Final = "Muster-Whole"
+HEARD: Final = "Muster-Heard"
 
 _PREFIX: Final = b"Muster-"
 _ROOT: Final = FOLDER.rstrip("/").encode()
@@ -94,13 +96,16 @@ _NEAR: Final = 50
 
 
 class EngineCommit(NamedTuple):
-    """What a run's commit says: its instant, the commit that it evaluated, and the last commit at which every file was
-    whole, empty if that is the same."""
+    """What a run's commit says: its instant, the commit that it evaluated, the last commit at which every file was
+    whole, empty if that is the same, and the tree of its record, empty if there is none. `parent` has the derived files
+    that it replaced: it is the source, unless derived files are on a branch of their own."""
 
     commit: str
     now: datetime
     source: str
     whole: str
+    heard: str = ""
+    parent: str = ""
 
 
 class _Text(NamedTuple):
@@ -279,8 +284,10 @@ def _trailers(message: bytes) -> Iterator[tuple[str, str]]:
 def _engine_commit(commit: str, text: _Text) -> EngineCommit:
     now = try_time(text.trailers[NOW][0])
     assert now is not None
-    whole = next((one for one in text.trailers.get(WHOLE, ()) if is_object_id(one)), "")
-    return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole)
+    whole, heard = (
+        next((one for one in text.trailers.get(name, ()) if is_object_id(one)), "") for name in (WHOLE, HEARD)
+    )
+    return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, heard, text.parents[0])
 
 
 def _entries(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:

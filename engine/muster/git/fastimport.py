@@ -8,9 +8,10 @@ its id alone, and git keeps unreferenced objects for two weeks.
 import contextlib
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
 
 from muster.git.config import identities, signs_commits
 from muster.git.errors import explain
@@ -24,17 +25,34 @@ Files = Mapping[str, str | bytes | None]
 _CRASH_REPORT = Regex(r"dumping crash report to (.*fast_import_crash_\d+)")
 
 
+class CommitDraft(NamedTuple):
+    """A commit to make: the commands for what it changes of its first parent, its message, and its parents."""
+
+    changes: Iterable[bytes]
+    message: str
+    parents: Sequence[str] = ()
+
+
 def build_commit(repository: Repository, files: Files, message: str, parent: str | None) -> str:
     """Make a commit of `files` over `parent` (None: of these files alone) and return its id.
 
     It is signed if the configuration asks for it. ValueError for a path that no tree can hold.
     """
+    return build_commits(repository, files, message, parent)[0]
+
+
+def build_commits(
+    repository: Repository, files: Files, message: str, parent: str | None, more: Sequence[CommitDraft] = ()
+) -> list[str]:
+    """Make a commit as `build_commit` does and `more` unsigned ones, in one process. Return the ids of all."""
     author, committer = identities(repository)
-    commit = _imported(repository, _changes(files), _clean(message), parent, author, committer)
+    parents = (parent,) if parent else ()
+    first = CommitDraft(_changes(files), message, parents)
+    commits = _imported(repository, (first, *more), author, committer)
     if not signs_commits(repository):
-        return commit
+        return commits
     env = {**_environ("AUTHOR", author), **_environ("COMMITTER", committer)}
-    return _signed(repository, commit, _clean(message), parent, env)
+    return [_signed(repository, commits[0], _clean(message), parent, env), *commits[1:]]
 
 
 def build_changed(
@@ -49,7 +67,8 @@ def build_changed(
     parent = None if root else base
     # All of them before git starts: a caller's fault must not interrupt it.
     commands = iter([first, *changes])
-    return _imported(repository, commands, _clean(message), parent, author, committer)
+    draft = CommitDraft(commands, message, (parent,) if parent else ())
+    return _imported(repository, (draft,), author, committer)[0]
 
 
 def write_command(path: str, content: bytes) -> bytes:
@@ -79,28 +98,25 @@ def checked_path(path: str) -> bytes:
     return raw
 
 
-def _imported(
-    repository: Repository, changes: Iterator[bytes], message: bytes, parent: str | None, author: str, committer: str
-) -> str:
-    stream = _stream(repository, changes, message, parent, author, committer)
-    done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
+def _imported(repository: Repository, drafts: Sequence[CommitDraft], author: str, committer: str) -> list[str]:
+    done = repository.git.run("fast-import", "--quiet", "--done", stdin=_stream(repository, drafts, author, committer))
     if done.status:
         _remove_crash_report(repository, done.stderr)
         raise explain("fast-import", done.stderr, done.status)
-    return done.stdout.decode().strip()
+    return done.stdout.decode().split()
 
 
-def _stream(
-    repository: Repository, changes: Iterator[bytes], message: bytes, parent: str | None, author: str, committer: str
-) -> Iterator[bytes]:
-    """Yield the commands for fast-import: one commit, its id printed, its ref forgotten."""
-    ref = f"refs/muster/{uuid.uuid4().hex}"
-    yield os.fsencode(f"commit {ref}\nmark :1\nauthor {author}\ncommitter {committer}\n")
-    yield _data(message)
-    if parent is not None:
-        yield f"from {parent}\n".encode()
-    yield from changes
-    yield f"get-mark :1\nreset {ref}\nfrom {repository.null_id}\n\ndone\n".encode()
+def _stream(repository: Repository, drafts: Sequence[CommitDraft], author: str, committer: str) -> Iterator[bytes]:
+    """Yield the commands for fast-import: for each commit its id is printed, and its ref forgotten."""
+    for mark, draft in enumerate(drafts, 1):
+        ref = f"refs/muster/{uuid.uuid4().hex}"
+        yield os.fsencode(f"commit {ref}\nmark :{mark}\nauthor {author}\ncommitter {committer}\n")
+        yield _data(_clean(draft.message))
+        for number, parent in enumerate(draft.parents):
+            yield f"{'merge' if number else 'from'} {parent}\n".encode()
+        yield from draft.changes
+        yield f"get-mark :{mark}\nreset {ref}\nfrom {repository.null_id}\n\n".encode()
+    yield b"done\n"
 
 
 def _changes(files: Files) -> Iterator[bytes]:

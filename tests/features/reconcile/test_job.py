@@ -55,7 +55,7 @@ def test_git_is_started_a_few_times(files: dict[str, str], tmp_path: Path) -> No
         assert (code, errors) == (0, "")
         started.append((bare.tip() != before, trace.read_text().count('"event":"start"')))
     # The first run keeps what the others need, the second reads what the first has written.
-    assert started[2:] == [(False, 4), (True, 8)]
+    assert started[2:] == [(False, 4), (True, 9)]
 
 
 def test_a_run_without_news_loads_no_stages(tmp_path: Path) -> None:

@@ -22,11 +22,12 @@ from muster.data.finding import Finding
 from muster.data.kinds import kind_of
 from muster.dataclass import dataclass
 from muster.features.plan.planfile import Planned, planned_instant, require_same
+from muster.features.reconcile.recording import Recording, recording_of
 from muster.fleet.faults import stage_fault
 from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
-from muster.git.fastimport import build_commit
+from muster.git.fastimport import build_commits
 from muster.git.landing import Tips, find_tips, land
 from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
@@ -152,6 +153,7 @@ class _Run:
     apart: Tips | None
     listened: float
     message: str = ""
+    notes: tuple[str, ...] = ()
     waits: datetime | None = None
     late: timedelta | None = None
 
@@ -212,9 +214,10 @@ class _ReconcileRequest:
             return _Run(question, found, settled, instant, tips, apart, listened, late=late)
         if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
             return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
-        message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
+        notes = (instant.note,) if earlier else ()
+        message, faults = _message(settled, tips.base, notes)
         settled = replace(settled, faults=settled.faults | faults)
-        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
+        return _Run(question, found, settled, instant, tips, apart, listened, message, notes, late=late)
 
     def _kept(self, lost: _Run, commit: str) -> _Run | None:
         """The run that did not land, if the state has it and a commit can still be decided at its instant."""
@@ -233,15 +236,19 @@ class _ReconcileRequest:
         """Commit and push the result; None if the branch moved meanwhile."""
         tips, settled, apart = run.tips, run.settled, run.apart
         base = commit = apart.base if apart else tips.base
+        record, recorded = Recording(), list[str]()
         if run.message:
             doing(RunStep.COMMITTING)
-            commit = build_commit(self.repository, settled.files, run.message, base)
+            record = recording_of(run.question, settled, tips.base, run.notes)
+            message = f"{run.message}{record.trailer}"
+            commit, *recorded = build_commits(self.repository, settled.files, message, base, record.commits)
             require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
             doing(RunStep.PUSHING)
         landed = land_derived(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
+        settled = replace(settled, faults=settled.faults | record.findings | record.kept(self.repository, recorded))
         if self.state is not None:
             doing(RunStep.KEEPING)
             run.found.remember(self.state)

@@ -1,0 +1,180 @@
+"""Drafts the record of a run: what agents' refs held for it, and what it remembered.
+
+Contents are read as the run read them (`AgentFiles`), so a record has exactly what counted: files that were left out,
+and why, included.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from typing import Final
+
+from muster.data.decision import Memory
+from muster.data.snapshot import Skipped
+from muster.data.times import format_time
+from muster.dataclass import dataclass
+from muster.git.agentrefs import AgentRefs
+from muster.git.agents import AgentFiles, AgentRef
+from muster.git.errors import UnreadableError
+from muster.git.fastimport import keep_command, write_command
+from muster.git.objects import object_id, tree_of
+from muster.git.pulse_memory import PulseMemory, encoded
+from muster.git.record.form import (
+    AGES,
+    COMMITS,
+    LATE,
+    MAX_BYTES,
+    MAX_FILE_BYTES,
+    PULSES,
+    RUN,
+    VERSION,
+    Content,
+    LateRenewal,
+    RefRow,
+    RunFacts,
+    SilentRemote,
+    ages_bytes,
+    commits_bytes,
+    facts_bytes,
+    late_bytes,
+    row_content,
+    row_line,
+    shard_of,
+)
+from muster.git.record.renewals import RenewTime
+from muster.git.relayrefs import agent_commits
+from muster.git.repository import Repository
+from muster.version import __version__
+
+_MODE: Final = b"100644"
+
+
+class RecordTooLargeError(Exception):
+    """A record would be larger than may be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeardNow:
+    """What a run is given that the commit does not tell: agents' refs, the memory of pulses and its version, and the
+    renewals that came `late` since the last record. `now` and `source` are those of its commit; `notes` are lines of
+    the message about the run itself; `decided` are the clusters that it decides anew."""
+
+    refs: AgentRefs
+    memory: Memory
+    memory_version: str
+    now: datetime
+    source: str
+    notes: tuple[str, ...] = ()
+    decided: frozenset[str] = frozenset()
+    late: Sequence[LateRenewal] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDraft:
+    """A record that is not stored yet: its files, and the id of their tree."""
+
+    tree: str
+    files: Mapping[str, bytes]
+
+    def commands(self, known: Mapping[str, str]) -> Iterator[bytes]:
+        """Yield the commands for fast-import that write it; `known` are the blobs of the record before, by path."""
+        yield b"deleteall\n"
+        for path, content in sorted(self.files.items()):
+            oid = known.get(path, "")
+            same = oid and object_id("blob", content, "sha256" if len(oid) == 64 else "sha1") == oid
+            yield keep_command(path, _MODE, oid) if same else write_command(path, content)
+
+
+def draft_record(repository: Repository, heard: HeardNow) -> RecordDraft:
+    """Draft the record of a run. RecordTooLargeError if it would not be read again."""
+    second = int(heard.now.timestamp())
+    shards, renewals = dict[str, list[bytes]](), list[Sequence[RenewTime]]()
+    refs = heard.refs.refs
+    paths = {ref.name: shard_of(_digest(ref.name), len(refs)) for ref in refs}
+    contents = _read_contents(repository, heard.refs)
+    for ref in sorted(refs, key=lambda one: (paths[one.name], one.name)):
+        row, taken = _row_of(ref, contents, second)
+        shards.setdefault(paths[ref.name], []).append(row_line(row))
+        renewals.append(taken)
+    files = {path: b"".join(lines) for path, lines in shards.items()}
+    files[RUN] = facts_bytes(_facts_of(heard))
+    files[AGES] = ages_bytes(renewals, second)
+    if heard.memory:
+        pulses = encoded(PulseMemory(dict(heard.memory)))
+        files.update((f"{PULSES}/{path}", data) for path, data in pulses.items())
+    if commits := commits_bytes(_commits(repository, heard)):
+        files[COMMITS] = commits
+    if heard.late:
+        files[LATE] = late_bytes(heard.late)
+    if sum(map(len, files.values())) > MAX_BYTES or max(map(len, files.values())) > MAX_FILE_BYTES:
+        raise RecordTooLargeError(f"what agents' refs hold takes more than {MAX_BYTES >> 20} MiB together")
+    blobs = {path: (_MODE, object_id("blob", data, repository.object_format)) for path, data in files.items()}
+    return RecordDraft(tree_of(blobs, repository.object_format), files)
+
+
+def _digest(ref: str) -> str:
+    return hashlib.sha256(os.fsencode(ref)).hexdigest()
+
+
+def _facts_of(heard: HeardNow) -> RunFacts:
+    agents = heard.refs.agents
+    return RunFacts(
+        VERSION, __version__, format_time(heard.now), heard.source, heard.memory_version, agents.asked,
+        agents.identities is not None, (agents.limits.max_bytes, agents.limits.max_files), tuple(sorted(agents.gone)),
+        tuple(sorted(agents.retired)),
+        tuple(SilentRemote(one.remote, one.why, tuple(sorted(one.clusters))) for one in agents.withheld),
+        heard.notes,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What was read of refs, by their short names."""
+
+    files: Mapping[str, Mapping[str, bytes | UnreadableError]]
+    skipped: Mapping[str, Sequence[Skipped]]
+
+
+def _read_contents(repository: Repository, heard: AgentRefs) -> _Contents:
+    """Read the refs that count, as a run does. What it says of the others, their fields say."""
+    read = [replace(ref, unread="") for ref in heard.refs if ref.commit and not ref.refused]
+    listed = AgentFiles(repository.objects, read, heard.agents.limits)
+    files = dict[str, dict[str, bytes | UnreadableError]]()
+    for file in listed.files():
+        try:
+            content: bytes | UnreadableError = file.read()
+        except UnreadableError as error:
+            content = error
+        files.setdefault(file.ref, {})[file.path] = content
+    skipped = {ref: list(several) for ref, several in groupby(listed.skipped, lambda one: one.ref)}
+    return _Contents(files, skipped)
+
+
+def _row_of(ref: AgentRef, contents: _Contents, second: int) -> tuple[RefRow, list[RenewTime]]:
+    """The row of a ref, and its renewals."""
+    taken = list[RenewTime]()
+    plain = RefRow(ref.name, ref.refused or None, ref.unread, ref.identity)
+    if ref.refused or not ref.commit:
+        return plain, taken
+    files = dict[str, Content]()
+    for path, content in contents.files.get(ref.short, {}).items():
+        files[path] = {"error": str(content)} if isinstance(content, UnreadableError) else row_content(
+            content, second, taken
+        )  # fmt: skip
+    skipped = tuple((one.path, one.reason, one.detail) for one in contents.skipped.get(ref.short, ()))
+    return replace(plain, files=files, digits=tuple(len(one.fraction) for one in taken), skipped=skipped), taken
+
+
+def _commits(repository: Repository, heard: HeardNow) -> dict[str, bytes]:
+    """The commits of the refs of clusters that are decided anew: they show which heartbeat decided, and who signed
+    it."""
+    refs = [ref for ref in heard.refs.refs if ref.cluster in heard.decided and ref.commit and not ref.refused]
+    answers = list(repository.objects.read([ref.commit for ref in refs]))
+    stored = {ref.name: one for ref, one in zip(refs, answers, strict=True) if not isinstance(one, UnreadableError)}
+    folders = [(one.oid, one.content) for one in stored.values() if one.kind == "tree"]
+    relayed = agent_commits(repository.objects, folders)
+    texts = {name: one.content if one.kind == "commit" else relayed.get(one.oid, b"") for name, one in stored.items()}
+    return {name: text for name, text in texts.items() if text}

@@ -1,0 +1,49 @@
+"""A run of the past is repeated from its record, whatever agents say now: files, message, findings, horizon."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.features.reconcile.reconcile import reconcile
+from muster.git.record.reading import heard_at
+from muster.git.repository import Repository
+from muster.run.changes import commit_message
+from muster.run.look import run_whole
+from muster.run.recorded import question_of
+from muster.run.run import Settled
+from tests.support.living import Living, told
+
+
+def decided(living: Living) -> tuple[str, Settled] | None:
+    """Let a run decide the fleet as it is; return its commit and what it came to, if it committed."""
+    done = reconcile(living.repository, lambda: living.now, branch="main", attempts=(1,), back_in_time=True)
+    assert not [found for found in done.settled.findings if found.code == "MUS519"]
+    return (done.commit, done.settled) if done.commit else None
+
+
+def repeated(repository: Repository, commit: str) -> Settled:
+    """What a run comes to that is given what the run heard that made a commit."""
+    found = heard_at(repository, commit)
+    assert found.heard is not None, found.findings
+    settled = run_whole(question_of(repository, found.heard), "asked").settled
+    message = commit_message(settled.last, settled.changes, found.heard.notes)
+    written = repository.git.output("show", "--no-patch", "--format=%B", commit).decode().rstrip("\n")
+    assert written.startswith(message.rstrip("\n"))
+    return settled
+
+
+@pytest.mark.parametrize("seed", (2,))
+def test_a_life_is_repeated_from_its_records(tmp_path: Path, seed: int) -> None:
+    living = Living.small(tmp_path / "fleet", seed, 8)
+    runs = list[tuple[str, object]]()
+    for _ in range(16):
+        living.step()
+        if (done := decided(living)) is not None:
+            runs.append((done[0], told(done[1])))
+    living.now += timedelta(days=2)
+    living.speaks(living.names[0])
+    living.repo.git("update-ref", "-d", f"refs/heads/agents/{living.names[1]}")
+    assert len(runs) > 4
+    for commit, before in runs:
+        assert told(repeated(living.repository, commit)) == before
