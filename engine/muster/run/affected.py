@@ -192,14 +192,14 @@ def touched_since(
     question: Question, state: RunState, facts: RunRecord, rows: Iterable[ChangeRow[Since]] = BEFORE_READING
 ) -> Touched:
     """Return what changed since the last run, and what is due. WholeNeeded if that affects the whole fleet."""
-    since, found = Since(question, state, facts), Touched()
+    since, touched = Since(question, state, facts), Touched()
     for row in rows:
         noticed = row.notice(since)
         if row.affects is Affects.FLEET and noticed:
             raise WholeNeeded(row.change)
         if isinstance(noticed, Touched):
-            found |= noticed
-    return found
+            touched |= noticed
+    return touched
 
 
 def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
@@ -238,7 +238,7 @@ class Reading:
     @cached_property
     def policy_files(self) -> frozenset[str]:
         """The files with policies and settings: also those that had none at the last run."""
-        return frozenset(one.source.path for one in self.fleet.read.parts if kind_of(one.id) in CONTEXT)
+        return frozenset(part.source.path for part in self.fleet.read.parts if kind_of(part.id) in CONTEXT)
 
     @cached_property
     def policies_changed(self) -> bool:
@@ -254,10 +254,10 @@ class Reading:
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each neighbourhood."""
-        found: dict[str, set[str]] = {}
+        by_home: dict[str, set[str]] = {}
         for name, home in self._where.names.items():
-            found.setdefault(home, {home}).add(name)
-        return {home: frozenset(names) for home, names in found.items()}
+            by_home.setdefault(home, {home}).add(name)
+        return {home: frozenset(names) for home, names in by_home.items()}
 
     @cached_property
     def own(self) -> frozenset[str]:
@@ -290,16 +290,16 @@ def _shared_object_moved(reading: Reading) -> bool:
     part = reading.part
     if not part.near:
         return False
-    others = [one for one in reading.fleet.read.parts if reading.homes[one.id] not in reading.own]
-    files = {one.source.path for one in others} - {file.path for file in part.state.context()}
-    return bool(files & part.touched.labels) or any(CSR.has(one.id) and not one.source.ref for one in others)
+    others = [other for other in reading.fleet.read.parts if reading.homes[other.id] not in reading.own]
+    files = {other.source.path for other in others} - {file.path for file in part.state.context()}
+    return bool(files & part.touched.labels) or any(CSR.has(other.id) and not other.source.ref for other in others)
 
 
 def _read_of_others(reading: Reading) -> frozenset[int]:
     """The neighbourhoods that were read but not selected."""
-    own = reading.own
-    names = {name for home in own for name in reading.names.get(home, (home,))}
-    keys = {str(id_) for id_, home in reading.homes.items() if home in own}
+    decided = reading.own
+    names = {name for home in decided for name in reading.names.get(home, (home,))}
+    keys = {str(id_) for id_, home in reading.homes.items() if home in decided}
     return frozenset(reading.part.state.of_names(names | keys) - reading.part.chosen)
 
 
@@ -339,7 +339,7 @@ NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
     ChangeRow("an admission policy of the fleet reads other objects", Affects.FLEET,
         lambda checking: reads_other_objects(checking.fleet)),
     ChangeRow("a finding concerns many objects", Affects.FLEET,
-        lambda checking: any(found.code in _OF_MANY or is_fault(found) for found in checking.findings)),
+        lambda checking: any(finding.code in _OF_MANY or is_fault(finding) for finding in checking.findings)),
 )  # fmt: skip
 
 
@@ -398,8 +398,8 @@ class TermsMoved(WholeNeeded):
 def _decided_elsewhere(deciding: Deciding) -> bool:
     decided = deciding.run.fleet.decided
     return any(
-        decided.get(id_) is not one
-        for summary in deciding.part.summaries.values() for id_, one in summary.decisions() if one
+        decided.get(id_) is not decisions
+        for summary in deciding.part.summaries.values() for id_, decisions in summary.decisions() if decisions
     )  # fmt: skip
 
 

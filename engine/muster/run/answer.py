@@ -88,8 +88,8 @@ def facts_of(
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
         totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run finds out again which remotes do not answer.
-        loose=tuple(one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD),
-        failed=tuple(one for one in run.fleet.findings if one.code in OF_FAILURES),
+        loose=tuple(finding for finding in loose if finding.code != Code.AGENTS_REMOTE_NOT_HEARD),
+        failed=tuple(finding for finding in run.fleet.findings if finding.code in OF_FAILURES),
         inputs=RunInputs(tips, tuple(sorted(question.remembered.memory.items(), key=itemgetter(0)))),
     )  # fmt: skip
 
@@ -129,7 +129,7 @@ def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "
             return state.words()
         except sqlite3.Error:
             return {}
-    known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
+    words: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
     if answer.rest is not None:  # without what shards recorded of those that were decided again
-        known.append(answer.rest.words(answer.gone or ()))
-    return sorted_words(known)
+        words.append(answer.rest.words(answer.gone or ()))
+    return sorted_words(words)

@@ -25,9 +25,9 @@ class Change:
     @property
     def fact(self) -> Fact:
         """The fact as it is now, or else as it was."""
-        found = self.now or self.was
-        assert found is not None
-        return found
+        fact = self.now or self.was
+        assert fact is not None
+        return fact
 
     @property
     def field(self) -> str:
@@ -93,15 +93,15 @@ def net_changes(changes: Iterable[Change]) -> list[Change]:
 
     What a later pass took back is no change. Fields and notes are left out if another fact of the object changed.
     """
-    found: dict[tuple[ObjectId, str], Change] = {}
+    net: dict[tuple[ObjectId, str], Change] = {}
     for change in changes:
         key = change.object, change.field
-        first = found.get(key)
+        first = net.get(key)
         source = change.source or (first.source if first is not None else "")
-        found[key] = change if first is None else Change(change.object, first.was, change.now, source)
-    left = [change for change in found.values() if change.was != change.now]
-    told = {change.object for change in left if change.fact.sort not in UNTOLD}
-    kept = (change for change in left if change.fact.sort not in UNTOLD or change.object not in told)
+        net[key] = change if first is None else Change(change.object, first.was, change.now, source)
+    left = [change for change in net.values() if change.was != change.now]
+    changed = {change.object for change in left if change.fact.sort not in UNTOLD}
+    kept = (change for change in left if change.fact.sort not in UNTOLD or change.object not in changed)
     return sorted(kept, key=attrgetter("object"))
 
 
@@ -112,8 +112,8 @@ _ALL_FIELDS: Final = attrgetter(*(field.name for field in fields(Fact)))
 
 def by_object(changes: Iterable[Change]) -> Iterator[tuple[ObjectId, Rows]]:
     """Yield each object with its rows, of changes in the order of their objects."""
-    for id_, some in groupby(changes, key=attrgetter("object")):
-        yield id_, _rows(tuple((_plain(change.was), _plain(change.now), change.source) for change in some))
+    for id_, of_object in groupby(changes, key=attrgetter("object")):
+        yield id_, _rows(tuple((_plain(change.was), _plain(change.now), change.source) for change in of_object))
 
 
 def _plain(fact: Fact | None) -> tuple[object, ...] | None:

@@ -68,13 +68,13 @@ _SIGNS = ("@", "#", "!&$%~", ("gh-",), tuple(f"/{page}/" for page in _PAGES))
 _MOST_LINES = 1000
 
 
-def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
+def commit_message(run: Run, changes_made: Sequence[Change], notes: Sequence[str] = ()) -> str:
     """Return the message of a run's commit; `notes` are lines about the run itself."""
     end = _SKIP_CI if run.fleet.settings.skip_ci else ""
-    (subject,) = plain((subject_line(found, LONGEST - len(end)),))
-    body = [str(change) for change in found[:_MOST_LINES]]
-    if len(found) > _MOST_LINES:
-        body.append(f"… and {len(found) - _MOST_LINES} more")
+    (subject,) = plain((subject_line(changes_made, LONGEST - len(end)),))
+    body = [str(change) for change in changes_made[:_MOST_LINES]]
+    if len(changes_made) > _MOST_LINES:
+        body.append(f"… and {len(changes_made) - _MOST_LINES} more")
     body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
     body.extend(notes)
     trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
@@ -91,11 +91,13 @@ def named_together(kind: str, objects: Sequence[ObjectId]) -> str:
     return f"{len(objects)} {kind}s: {few(names, MOST_NAMED)}"
 
 
-def lines_for_people(found: Sequence[Change]) -> Iterator[str]:
+def lines_for_people(changes_made: Sequence[Change]) -> Iterator[str]:
     """Yield a line per transition, and one line where many objects of a kind have the same."""
-    texts = [intern(str(change).removeprefix("" if change.fact.sentence else str(change.object))) for change in found]
-    objects = [change.object for change in found]
-    for names, text, change in zip(together(objects, texts), texts, found, strict=True):
+    texts = [
+        intern(str(change).removeprefix("" if change.fact.sentence else str(change.object))) for change in changes_made
+    ]
+    objects = [change.object for change in changes_made]
+    for names, text, change in zip(together(objects, texts), texts, changes_made, strict=True):
         if names is not None:
             yield f"{names}{text}" if names else str(change)
 
@@ -112,10 +114,10 @@ def together(objects: Sequence[ObjectId], texts: Sequence[str]) -> Iterator[str 
 
 def held_lines(held: Sequence[Held]) -> Iterator[str]:
     """Yield a line per held effect, and one line where many objects of a kind wait for the same reason."""
-    texts = [f"{one.effect}: {one.reason}" for one in held]
-    for names, text, one in zip(together([one.object for one in held], texts), texts, held, strict=True):
+    texts = [f"{effect.effect}: {effect.reason}" for effect in held]
+    for names, text, effect in zip(together([effect.object for effect in held], texts), texts, held, strict=True):
         if names is not None:
-            yield f"held: {names or one.object}: {text}"
+            yield f"held: {names or effect.object}: {text}"
 
 
 def plain_message(run: Run, files: int) -> str:
@@ -220,11 +222,11 @@ def leaves(tree: Tree, keys: ListKeys, path: str = "") -> Iterator[tuple[str, st
             text = str(name)
             step = f".{text}" if path and text.isidentifier() else text if not path else f"[{text}]"
             yield from leaves(value, keys, f"{path}{step}")
-    elif isinstance(tree, list) and tree and any(isinstance(one, dict) for one in tree):
+    elif isinstance(tree, list) and tree and any(isinstance(item, dict) for item in tree):
         fields = keys.get(path, ())
-        for number, one in enumerate(tree):
-            key = element_key(one, fields) if fields else None
-            yield from leaves(one, keys, f"{path}[{':'.join(filter(None, key)) if key else number}]")
+        for number, item in enumerate(tree):
+            key = element_key(item, fields) if fields else None
+            yield from leaves(item, keys, f"{path}[{':'.join(filter(None, key)) if key else number}]")
     else:
         yield path, ", ".join(map(str, tree)) if isinstance(tree, list) else _short(tree)
 
@@ -271,7 +273,9 @@ _SOMETIMES_DERIVED: Final = frozenset((MANAGED_CLUSTER_ADD_ON, MULTI_CLUSTER_ING
 def _as_reported(body: Tree, before: Tree) -> Tree:
     """The object without a derived part: the conditions that muster decided are what their agent reports."""
     decided = {condition.get("type") for condition in mappings_at(before, "status", "conditions")}
-    reported = [one for one in mappings_at(body, "status", "conditions") if one.get("type") in decided]
+    reported = [
+        condition for condition in mappings_at(body, "status", "conditions") if condition.get("type") in decided
+    ]
     identity = {name: before[name] for name in ("apiVersion", "kind", "metadata") if name in before}
     lease = {"spec": mapping_at(body, "spec")} if body.get("kind") == LEASE.name else {}
     return {**identity, "status": {"conditions": reported}, **lease}

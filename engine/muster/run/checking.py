@@ -45,8 +45,8 @@ def with_references(fleet: FleetWithPolicies, *, heard: bool) -> FleetWithPolici
     """Add the findings about references, which need all that clusters share. `heard`: were agents' refs read?"""
     from muster.rules.checks.references import reference_findings  # a part of a fleet seldom needs it
 
-    found = guarded("checking references", partial(reference_findings, fleet, heard=heard), "one check is left out")
-    return with_findings(fleet, found)
+    findings = guarded("checking references", partial(reference_findings, fleet, heard=heard), "one check is left out")
+    return with_findings(fleet, findings)
 
 
 def with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:

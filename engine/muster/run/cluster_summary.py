@@ -85,15 +85,15 @@ class ClusterSummary:
         return cls(
             id_, body, cluster_state(id_, body), version_of(body),
             None if headline is None else headline.horizon,
-            tuple(sorted(_leases(run, id_), key=lambda one: (not one.counts, one.id))),
+            tuple(sorted(_leases(run, id_), key=lambda lease: (not lease.counts, lease.id))),
             tuple(_taints(run, id_, body)),
-            tuple((str(one.get("action")), str(one.get("remedy"))) for one in mappings_at(body, *map(str, ORIGINS))),
+            tuple((str(row.get("action")), str(row.get("remedy"))) for row in mappings_at(body, *map(str, ORIGINS))),
         )  # fmt: skip
 
     @property
     def lease(self) -> LeaseSummary | None:
         """The Lease that counts; None if there is none."""
-        return next((one for one in self.leases if one.counts), None)
+        return next((lease for lease in self.leases if lease.counts), None)
 
 
 def cluster_state(id_: ObjectId, body: Tree) -> ClusterState:
@@ -109,10 +109,10 @@ def version_of(body: Tree) -> str:
 def conditions_of(run: Run, id_: ObjectId, body: Tree) -> Iterator[ConditionSummary]:
     """Yield the conditions of a whole object, in its order."""
     decided = run.fleet.decisions(id_)
-    for one in mappings_at(body, "status", "conditions"):
-        type_ = str(one.get("type"))
+    for condition in mappings_at(body, "status", "conditions"):
+        type_ = str(condition.get("type"))
         status, reason, message, since = (
-            str(one.get(name) or "") for name in ("status", "reason", "message", "lastTransitionTime")
+            str(condition.get(name) or "") for name in ("status", "reason", "message", "lastTransitionTime")
         )
         yield ConditionSummary(type_, status, reason, message, since, decided.get(("status", "conditions", (type_,))))
 
@@ -123,8 +123,8 @@ def _leases(run: Run, id_: ObjectId) -> Iterator[LeaseSummary]:
     ids = {obj.id for obj in run.fleet.of(LEASE) if id_.name in (leased_cluster(obj), obj.id.namespace)}
     for lease in ids | {counts}:
         if (body := run.fleet.whole(lease)) is not None:
-            own = own_lease_seconds(cluster) if cluster is not None and cluster.kind is MANAGED_CLUSTER else None
-            seconds = stated_seconds(body) or (own if lease == counts else None)
+            leased = own_lease_seconds(cluster) if cluster is not None and cluster.kind is MANAGED_CLUSTER else None
+            seconds = stated_seconds(body) or (leased if lease == counts else None)
             yield LeaseSummary(lease, renew_time(body) or "", seconds, lease == counts)
 
 

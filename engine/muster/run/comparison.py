@@ -113,13 +113,13 @@ def _begun(
             )
 
 
-def _stage_text(one: RolloutStage) -> str:
+def _stage_text(stage: RolloutStage) -> str:
     """`europe, 2 at a time, after approval, while hours is open`."""
-    size = one.limits.max_concurrency
+    size = stage.limits.max_concurrency
     number = f"{float(size):.0%}" if isinstance(size, Fraction) else size
     pace = f"{number} at a time" if size else ""
-    windows = f"while {' or '.join(one.windows)} is open" if one.windows else ""
-    return ", ".join(filter(None, (one.name, pace, "after approval" if one.approval else "", windows)))
+    windows = f"while {' or '.join(stage.windows)} is open" if stage.windows else ""
+    return ", ".join(filter(None, (stage.name, pace, "after approval" if stage.approval else "", windows)))
 
 
 def comparison_of(settled: Settled) -> Comparison:
@@ -133,9 +133,9 @@ def comparison_of(settled: Settled) -> Comparison:
 def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:
     """The derived parts after each run, of all objects that either run evaluated."""
 
-    def after(own: Derivation, other: Derivation) -> dict[ObjectId, Tree]:
-        unchanged = {id_: body for id_, body in other.before.items() if id_ not in own.looked_at}
-        return {**unchanged, **own.after}
+    def after(derivation: Derivation, other: Derivation) -> dict[ObjectId, Tree]:
+        unchanged = {id_: body for id_, body in other.before.items() if id_ not in derivation.looked_at}
+        return {**unchanged, **derivation.after}
 
     return after(base, head), after(head, base)
 
@@ -163,7 +163,9 @@ def _placed(
 def _in_files(base: Settled, head: Settled, paths: Collection[str]) -> set[ObjectId]:
     """The objects with a part in any of these files."""
     names = set(paths)
-    return {part.id for one in (base, head) for part in one.first.fleet.read.parts if part.source.path in names}
+    return {
+        part.id for revision in (base, head) for part in revision.first.fleet.read.parts if part.source.path in names
+    }
 
 
 def _declared(base: Settled, head: Settled, paths: Collection[str]) -> tuple[set[ObjectId], set[ObjectId]]:
@@ -183,10 +185,10 @@ def _held(settled: Settled) -> dict[tuple[ObjectId, str], Held]:
 def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
     """The findings that are not among the others. Line numbers do not count: they change with the lines above."""
     matches = Counter(other.identity for other in others)
-    found = []
-    for one in findings:
-        if matches[one.identity]:
-            matches[one.identity] -= 1
+    only = []
+    for finding in findings:
+        if matches[finding.identity]:
+            matches[finding.identity] -= 1
         else:
-            found.append(one)
-    return found
+            only.append(finding)
+    return only

@@ -73,14 +73,14 @@ def cut(
 ) -> FileGroups:
     """Guess which files belong together. `policies` are files that are known to contain policies; `read` returns blobs
     by their ids."""
-    found, known, folders = FileGroups(), frozenset(policies), _folders(listed)
+    groups, with_policies, folders = FileGroups(), frozenset(policies), _folders(listed)
     homes: defaultdict[str, list[ListedFile]] = defaultdict(list)
     unseen, derived = [], []
     for file in listed:
         if file.ref:
             homes[cluster_of(file.ref)].append(file)
-        elif file.path in known:
-            found.common.append(file)
+        elif file.path in with_policies:
+            groups.common.append(file)
         elif file.path.startswith(FOLDER):
             derived.append(file)
         elif folder := _within(file.path, folders):
@@ -90,29 +90,29 @@ def cut(
     elsewhere = dict[str, str]()
     for file, data in zip(unseen, read([file.oid for file in unseen]), strict=True):
         glance = _glance(data)
-        found.adapters = found.adapters or ADAPTER_REPORT in glance.kinds
+        groups.adapters = groups.adapters or ADAPTER_REPORT in glance.kinds
         elsewhere.update((name, min(glance.homes)) for name in glance.elsewhere)
         if not glance.kinds.isdisjoint(CONTEXT):
-            found.common.append(file)
+            groups.common.append(file)
         elif glance.kinds <= OF_CLUSTERS and len(glance.homes) == 1:
             homes[min(glance.homes)].append(file)
         else:
-            found.rest.append(file)
+            groups.rest.append(file)
     for file in derived:
         kind = _PLURALS.get(file.path.split("/")[1])
-        found.adapters = found.adapters or kind is ADAPTER_REPORT
+        groups.adapters = groups.adapters or kind is ADAPTER_REPORT
         if is_projected(file.path):
-            found.rest.append(file)
+            groups.rest.append(file)
         elif kind in CONTEXT:
-            found.common.append(file)
+            groups.common.append(file)
         elif kind in OF_CLUSTERS and file.path.endswith(SUFFIX):
             homes[_derived_of(kind, file.path, elsewhere)].append(file)
         else:
-            found.rest.append(file)
-    found.derived = bool(derived)
-    found.rest.extend(homes.pop("", ()))
-    found.homes = dict(homes)
-    return found
+            groups.rest.append(file)
+    groups.derived = bool(derived)
+    groups.rest.extend(homes.pop("", ()))
+    groups.homes = dict(homes)
+    return groups
 
 
 def _folders(listed: Iterable[ListedFile]) -> frozenset[str]:
@@ -155,12 +155,12 @@ _SEVERAL: Final = ("", "?")
 
 
 def _glance(data: bytes) -> _Glance:
-    found = _Glance(set(), set(), [])
+    glance = _Glance(set(), set(), [])
     for document in _DOCUMENT.split(data):
         kinds = [_NAMES[match[1]] for match in _KIND.finditer(document) if match[1] in _NAMES]
-        found.kinds.update(kinds)
+        glance.kinds.update(kinds)
         if len(kinds) > 1:  # a list of objects, or an object that speaks of another: read with what many share
-            found.homes.update(_SEVERAL)
+            glance.homes.update(_SEVERAL)
         if len(kinds) != 1:
             continue
         kind = kinds[0]
@@ -170,10 +170,10 @@ def _glance(data: bytes) -> _Glance:
         name, namespace = _first(_NAME, metadata).decode(), _first(_NAMESPACE, metadata).decode()
         named = _first(_LABEL if kind in (CSR, LEASE) else _OF_CLUSTER, document).decode()
         home = name if kind in CLUSTERS else named or ("" if kind is CSR else namespace)
-        found.homes.add(home)
+        glance.homes.add(home)
         if kind not in CLUSTERS and home != namespace:
-            found.elsewhere.append(f"{kind.name}/{'' if kind is CSR else namespace}/{name}")
-    return found
+            glance.elsewhere.append(f"{kind.name}/{'' if kind is CSR else namespace}/{name}")
+    return glance
 
 
 def _first(pattern: Regex[bytes], data: bytes) -> bytes:

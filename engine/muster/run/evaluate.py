@@ -72,5 +72,7 @@ def decide(fleet: FleetWithPolicies, now: datetime, restless: Mapping[ObjectId, 
     broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
     fleet = decided.fleet
-    held = tuple(sorted(fleet.held, key=lambda one: (one.object, one.effect, one.because.rule, one.reason)))
+    held = tuple(
+        sorted(fleet.held, key=lambda effect: (effect.object, effect.effect, effect.because.rule, effect.reason))
+    )
     return Run(replace(fleet, held=held), now, commit, decided.terms, decided.failed)

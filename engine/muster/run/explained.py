@@ -64,8 +64,8 @@ class Explained:
     @property
     def deadlines(self) -> tuple[ComparisonDeadline, ...]:
         """The deadlines of its expressions, each once."""
-        found = {deadline.at: deadline for asked in self.asked for deadline in asked.trace.deadlines}
-        return tuple(found.values())
+        by_instant = {deadline.at: deadline for asked in self.asked for deadline in asked.trace.deadlines}
+        return tuple(by_instant.values())
 
 
 @dataclass(frozen=True, slots=True)

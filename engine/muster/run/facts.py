@@ -188,8 +188,8 @@ def _rollouts(body: Tree) -> Iterator[Fact]:
 def _scores(body: Tree) -> Iterator[Fact]:
     """The scores that policies derive for a cluster."""
     if dig(body, "kind") == "AddOnPlacementScore":
-        for one in mappings_at(body, "status", "scores"):
-            yield Fact("score", str(one.get("name")), str(one.get("value")))
+        for score in mappings_at(body, "status", "scores"):
+            yield Fact("score", str(score.get("name")), str(score.get("value")))
 
 
 def _rollout(body: Tree) -> Iterator[Fact]:

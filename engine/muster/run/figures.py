@@ -22,9 +22,11 @@ TOTAL_PREFIX: Final = "status "
 ROLLOUT_PREFIX: Final = "rollout "
 
 
-def sorted_words(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
-    known = list(found)
-    return {how: array("q", sorted(second for one in known for second in one.get(how, ()))) for how in HOW}
+def sorted_words(words: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
+    all_words = list(words)
+    return {
+        how: array("q", sorted(second for some_words in all_words for second in some_words.get(how, ()))) for how in HOW
+    }
 
 
 def status_of(view: View, id_: ObjectId) -> tuple[str, str]:

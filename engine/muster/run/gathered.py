@@ -63,20 +63,20 @@ class Gathered:
         summaries = dict(read_summaries((intern(local.home.name), local.home.summary) for local in answered.homes))
         self.summaries |= summaries
         same = {obj.id: obj.id for summary in summaries.values() for obj in summary.objects}
-        known = {number_of(key.object) for key in shard.published}
+        published = {number_of(key.object) for key in shard.published}
         for number, local in zip(numbers, answered.homes, strict=True):
             self._totals.update(local.home.totals)
             self._ids.extend(local.ids)
             self._homes.extend([number] * len(local.ids))
-            if known:
-                self._sent[number] = known.intersection(local.ids)
+            if published:
+                self._sent[number] = published.intersection(local.ids)
             if local.again:
                 self._again.add(number)
             for name in map(intern, local.home.names):
                 if (other := self._names.setdefault(name, number)) != number:
                     self._again.update((number, other))
             if not local.silent or local.later != local.home.due:
-                rows = tuple((same.get(id_, id_), some) for id_, some in by_object(local.changes))
+                rows = tuple((same.get(id_, id_), changed) for id_, changed in by_object(local.changes))
                 self._outcomes[number] = ShardOutcome(local.later, self.texts.put(local.files), rows, local.pulses)
 
     def again(self, published: Memory) -> set[int]:
@@ -107,10 +107,10 @@ class Gathered:
 
 def joined(done: RunAnswer, gathered: Gathered, outcomes: Sequence[ShardOutcome], looked_at: str) -> RunAnswer:
     """Return the answer for the whole fleet."""
-    settled, files = done.settled, {one.path: one for one in gathered.texts.put(done.settled.files)}
+    settled, files = done.settled, {file.path: file for file in gathered.texts.put(done.settled.files)}
     for local in outcomes:
-        for one in local.files:
-            if files.setdefault(one.path, one) is not one:
+        for file in local.files:
+            if files.setdefault(file.path, file) is not file:
                 raise WholeNeeded("a derived file holds parts of several neighbourhoods")
     rows = chain(by_object(settled.changes), *(local.changes for local in outcomes))
     last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]

@@ -18,15 +18,15 @@ def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPa
     """Return the larger part that changes require; None if this one is enough. WholeNeeded if only the whole fleet
     is."""
     for row in rows:
-        found = row.notice(moment)
-        if not found:
+        change = row.notice(moment)
+        if not change:
             continue
         if row.affects is Affects.FLEET:
             raise WholeNeeded(row.change)
         if row.affects is Affects.SHARED:
             return part.larger(wide=True)
-        if isinstance(found, frozenset):
-            return part.larger(found)
+        if isinstance(change, frozenset):
+            return part.larger(change)
     return None
 
 

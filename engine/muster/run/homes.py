@@ -95,15 +95,18 @@ def read_summaries(kept_summaries: Iterable[tuple[str, bytes]]) -> Iterator[tupl
     return ((name, _summary(kept(StoredSummary, data))) for name, data in kept_summaries)
 
 
-def _summary(found: StoredSummary) -> Summary:
+def _summary(stored_summary: StoredSummary) -> Summary:
     objects, decided = list[Object](), list[Mapping[Path, Decision]]()
-    for one in found.objects:
-        id_ = ObjectId(*map(intern, one.id))
-        objects.append(Object(id_, body_of(one), ()))
-        decided.append(decisions_of(one._replace(id=id_)))
-    works = tuple((id_ := ObjectId(*one.id), decisions_of(one._replace(id=id_))) for one in found.works)
-    disrupted, asked = frozenset(found.disrupted) or _NONE, frozenset(found.asked) or _NONE
-    return Summary(tuple(objects), tuple(decided), found.held, disrupted, asked, works)
+    for stored_object in stored_summary.objects:
+        id_ = ObjectId(*map(intern, stored_object.id))
+        objects.append(Object(id_, body_of(stored_object), ()))
+        decided.append(decisions_of(stored_object._replace(id=id_)))
+    works = tuple(
+        (id_ := ObjectId(*stored_object.id), decisions_of(stored_object._replace(id=id_)))
+        for stored_object in stored_summary.works
+    )
+    disrupted, asked = frozenset(stored_summary.disrupted) or _NONE, frozenset(stored_summary.asked) or _NONE
+    return Summary(tuple(objects), tuple(decided), stored_summary.held, disrupted, asked, works)
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()
@@ -139,10 +142,10 @@ class KeptNeighbourhoods:
     @property
     def totals(self) -> Counter[str]:
         """Their totals together."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for home in self.homes:
-            found.update(home.totals)
-        return found
+            totals.update(home.totals)
+        return totals
 
 
 def keep(
@@ -163,42 +166,42 @@ def keep(
     that a repository of this format gives them. `failed` expressions are recorded by object. `priced`: see
     `muster.rules.given.GivenTerms`.
     """
-    found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
+    gathered_by_home: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()
     where = homes(view)
     for name, home in where.names.items():
-        found[home].names.add(name)
+        gathered_by_home[home].names.add(name)
     for id_, home in where.of.items():
-        found[home].ids.add(id_)
+        gathered_by_home[home].ids.add(id_)
         if default_home(id_) != home:
-            found[home].names.add(str(id_))
-    homes_of_files = _files(fleet, where, there, found)
-    _outcomes(fleet, now, where.of, found)
+            gathered_by_home[home].names.add(str(id_))
+    homes_of_files = _files(fleet, where, there, gathered_by_home)
+    _outcomes(fleet, now, where.of, gathered_by_home)
     for failure in failed:
-        found[where.of[failure.object]].failed.append(failure)
+        gathered_by_home[where.of[failure.object]].failed.append(failure)
     loose = []
-    for one in findings:
-        if one.code in OF_FAILURES:
+    for finding in findings:
+        if finding.code in OF_FAILURES:
             continue
-        home_ = _home_of(one, where.of, homes_of_files)
+        home_ = _home_of(finding, where.of, homes_of_files)
         if home_ is None:
-            loose.append(one)
+            loose.append(finding)
         else:
-            found[home_].findings.append(one)
+            gathered_by_home[home_].findings.append(finding)
     for path, text in written.items():
         for home in homes_of_files.get((path, ""), ()):
-            gathered = found[home]
+            gathered = gathered_by_home[home]
             again = text is None or gathered.findings or not gathered.ids.isdisjoint(fleet.broken)
             blob = "" if again or text is None else object_id("blob", text.encode(), object_format)
             gathered.written.append(WrittenFile(path, blob))
     given, lonely = _given(terms, priced=priced), None if terms else _orphans(fleet)
-    made = (_home(fleet, terms, given, name, gathered, lonely) for name, gathered in sorted(found.items()))
-    steps = {str(id_): one.data for id_, one in (terms.about(StepRecord) if terms else {}).items()}
+    made = (_home(fleet, terms, given, name, gathered, lonely) for name, gathered in sorted(gathered_by_home.items()))
+    steps = {str(id_): record.data for id_, record in (terms.about(StepRecord) if terms else {}).items()}
     return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
 
 def _files(
-    fleet: Fleet, where: Homes, there: Sequence[Part], found: defaultdict[str, _Gathered]
+    fleet: Fleet, where: Homes, there: Sequence[Part], gathered_by_home: defaultdict[str, _Gathered]
 ) -> dict[tuple[str, str], set[str]]:
     """Add every file to the neighbourhoods with objects in it; return these by file."""
     standing, names = fleet.beyond.standing, where.names
@@ -215,7 +218,7 @@ def _files(
             home = names.get(default := default_home(id_), default)
         by_file[path, ref].add(home)
         if CSR.has(id_) and id_ not in where.of:  # about a missing request, which may come back elsewhere
-            found[home].names.add(str(id_))
+            gathered_by_home[home].names.add(str(id_))
         if ref:
             cluster = cluster_of(ref)
             by_file[path, ref].add(names.get(cluster, cluster))
@@ -226,39 +229,41 @@ def _files(
             by_file[path, ""].add(where.of[id_])
     for key, homes_in_file in by_file.items():
         for home in homes_in_file:
-            found[home].names.add(home)
-            found[home].files.add(File(*key, context=key in context))
+            gathered_by_home[home].names.add(home)
+            gathered_by_home[home].files.add(File(*key, context=key in context))
     return by_file
 
 
-def _outcomes(fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], found: Mapping[str, _Gathered]) -> None:
+def _outcomes(
+    fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], gathered_by_home: Mapping[str, _Gathered]
+) -> None:
     standing = fleet.beyond.standing
     for id_, decisions in fleet.decided.items():
         if id_ not in standing:
-            found[of[id_]].horizons.extend(d.horizon for d in decisions.values() if d.horizon is not None)
+            gathered_by_home[of[id_]].horizons.extend(d.horizon for d in decisions.values() if d.horizon is not None)
     for held in fleet.held:
         if held.object not in standing:
-            gathered = found[of[held.object]]
+            gathered = gathered_by_home[of[held.object]]
             gathered.held.append(held)
             gathered.horizons.extend([held.horizon] if held.horizon else [])
     for wake in fleet.wakes:
         # What is not derived now, such as a score without a value, is woken with its cluster.
         home = of.get(wake.object, wake.object.namespace or None)
-        if home is not None and home in found and wake.object not in standing:
-            gathered = found[home]
+        if home is not None and home in gathered_by_home and wake.object not in standing:
+            gathered = gathered_by_home[home]
             (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
     for pulse in fleet.pulses:
-        found[of[pulse.object]].pulses.append(now)  # due until it is published
+        gathered_by_home[of[pulse.object]].pulses.append(now)  # due until it is published
 
 
 def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]) -> str | None:
     """The neighbourhood of a finding: that of its file, or of its object if the file has several; None for none."""
     ref, colon, path = finding.file.rpartition(":")
     homes = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
-    own = of.get(finding.object) if finding.object is not None else None
+    home = of.get(finding.object) if finding.object is not None else None
     if finding.file and not homes:
         return None
-    return own if own is not None and (own in homes or not homes) else min(homes, default=None)
+    return home if home is not None and (home in homes or not homes) else min(homes, default=None)
 
 
 def _orphans(fleet: Fleet) -> frozenset[ObjectId]:
@@ -333,15 +338,15 @@ def _totals(
             names.extend(rollout_totals(fleet, id_))
             if id_ in fleet.objects:
                 names.append(status_total(*status_of(fleet, id_)))
-    found = Counter(names)
+    totals = Counter(names)
     if gathered.held:
-        found["held"] = len(gathered.held)
-    found.update(f"type {type_}" for type_ in types)
+        totals["held"] = len(gathered.held)
+    totals.update(f"type {type_}" for type_ in types)
     if lonely is not None:
         objects = (fleet.objects[id_] for id_ in ids if id_ in fleet.objects)
-        found.update(f"{NAME}{name}" for name in names_in_use(objects))
-        found[ORPHANS] = len(lonely.intersection(ids))
-    return dict(sorted((+found).items()))
+        totals.update(f"{NAME}{name}" for name in names_in_use(objects))
+        totals[ORPHANS] = len(lonely.intersection(ids))
+    return dict(sorted((+totals).items()))
 
 
 @cache

@@ -121,11 +121,11 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
     if not touched and not named and not wanted.wide:
         return _unchanged(question, state, facts)
     chosen = touched.homes | named
-    known = state.kept(chosen)
-    edited = {file.path for file in state.files(home_ for home_, home in known.items() if home.steps)} & touched.labels
+    homes = state.kept(chosen)
+    edited = {file.path for file in state.files(home_ for home_, home in homes.items() if home.steps)} & touched.labels
     wide = bool(
         wanted.wide or facts.holds or facts.totals.get("held")
-        or any(home.wide or home.troubled or (home.steps and id_ in named) for id_, home in known.items())
+        or any(home.wide or home.troubled or (home.steps and id_ in named) for id_, home in homes.items())
         or any(not path.startswith(FOLDER) for path in edited)
     )  # fmt: skip
     part = FleetPart(question, state, facts, touched, chosen)
@@ -134,12 +134,12 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
 
 def _unchanged(question: Question, state: RunState, facts: RunRecord) -> RunAnswer:
     """Answer if nothing changed and nothing is due: with the findings of the last run."""
-    found = (
+    findings = (
         *state.findings(()), *facts.loose, *facts.failed,
         *map(withheld_remote, question.agents.withheld if question.agents else ()),
     )  # fmt: skip
     fleet = FleetWithPolicies(
-        {}, {}, settings=Settings(facts.settings), findings=found, held=facts.held,
+        {}, {}, settings=Settings(facts.settings), findings=findings, held=facts.held,
         wakes=rest_wakes(state, ()), beyond=Beyond(),
     )  # fmt: skip
     run = Run(fleet, question.instant, question.decided)

@@ -101,9 +101,9 @@ def run_part(part: FleetPart) -> RunAnswer:
         run = settled.last
         if not settled.rested or run.terms is None:
             raise WholeNeeded("not all came to rest")
-        own = part.own_findings(settled.findings)
-        require_record(run.fleet, own, slips=True)
-        kept = _kept(settled, own, part.question.repository.object_format)
+        findings = part.own_findings(settled.findings)
+        require_record(run.fleet, findings, slips=True)
+        kept = _kept(settled, findings, part.question.repository.object_format)
         deciding = Deciding(part, run, kept)
         larger = noticed(part, AFTER_DECIDING, deciding)
         if larger is None:

@@ -118,10 +118,10 @@ class FleetPart:
             if more <= chosen:
                 break
             chosen |= more
-        known = state.kept(chosen)
-        if len(known) > self.question.most * state.count():
+        homes = state.kept(chosen)
+        if len(homes) > self.question.most * state.count():
             raise WholeNeeded("most of it changed")
-        if near and any(home.wide for home in known.values()):
+        if near and any(home.wide for home in homes.values()):
             return replace(self, chosen=chosen).larger(wide=True).closed()
         files = state.files(chosen) | (state.context() if near else set[File]())
         shorts = {file.ref for file in files if file.ref}
@@ -130,7 +130,7 @@ class FleetPart:
         if any(ref.refused for ref in refs):
             raise WholeNeeded("a ref that does not count is among them")
         paths = frozenset(file.path for file in files if not file.ref) | self.touched.unknown
-        return replace(self, chosen=chosen, known=known, paths=paths, refs=refs)
+        return replace(self, chosen=chosen, known=homes, paths=paths, refs=refs)
 
     # -- what is known of the rest
 
@@ -165,11 +165,11 @@ class FleetPart:
     def loose(self) -> tuple[Finding, ...]:
         """The findings of no neighbourhood at the last run, in files that are not evaluated."""
         return tuple(
-            one for one in self.facts.loose
-            if (one.file or self.near)
-            and one.file not in self.touched.labels
-            and one.file not in self.paths
-            and one.file.partition(":")[0] not in self._read_refs
+            finding for finding in self.facts.loose
+            if (finding.file or self.near)
+            and finding.file not in self.touched.labels
+            and finding.file not in self.paths
+            and finding.file.partition(":")[0] not in self._read_refs
         )  # fmt: skip
 
     @cached_property
@@ -185,7 +185,7 @@ class FleetPart:
     def own_findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings of the part itself."""
         others = set(self.others)
-        return [one for one in findings if one not in others]
+        return [finding for finding in findings if finding not in others]
 
     def with_the_others(self, fleet: FleetWithPolicies) -> Iterator[Finding]:
         """Yield the findings of the whole fleet, without those of a near part about objects that it only reads."""
@@ -195,13 +195,13 @@ class FleetPart:
             standing, read = fleet.beyond.standing, {part.source.label for part in fleet.read.parts}
             files = {part.source.label for part in fleet.read.parts if part.id not in standing} | self.touched.labels
             yield from (
-                one for one in fleet.findings
-                if one.file in files
-                or (not one.file and one.object is not None and one.object not in standing)
-                or one.code == Code.AGENTS_REMOTE_NOT_HEARD
-                or one.code in OF_FAILURES
-                or (":" in one.file and one.file not in read)
-                or one.file in self._read_refs
+                finding for finding in fleet.findings
+                if finding.file in files
+                or (not finding.file and finding.object is not None and finding.object not in standing)
+                or finding.code == Code.AGENTS_REMOTE_NOT_HEARD
+                or finding.code in OF_FAILURES
+                or (":" in finding.file and finding.file not in read)
+                or finding.file in self._read_refs
             )  # fmt: skip
         yield from self.others
 

@@ -79,14 +79,14 @@ def joined(id_: ObjectId, name: str) -> Change:
 
 def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozenset[str]]:
     """Return the clusters of each Placement, from the derived parts of PlacementDecisions."""
-    found: dict[ObjectId, set[str]] = {}
+    placements: dict[ObjectId, set[str]] = {}
     for id_, body in bodies:
         if PLACEMENT_DECISION.has(id_) and (owner := dig(body, "metadata", "labels", PLACEMENT_LABEL)):
             entries = mappings_at(body, "status", "decisions")
-            found.setdefault(PLACEMENT.id(str(owner), id_.namespace), set()).update(
+            placements.setdefault(PLACEMENT.id(str(owner), id_.namespace), set()).update(
                 str(entry.get("clusterName")) for entry in entries
             )
-    return {id_: frozenset(names) for id_, names in found.items()}
+    return {id_: frozenset(names) for id_, names in placements.items()}
 
 
 def _chosen(name: str, sentence: str = "") -> Fact:

@@ -49,8 +49,8 @@ def digest_of(roots: tuple[Path, ...], kept: Path | None) -> str:
     stamp = seen.hexdigest()
     if kept is not None:
         with contextlib.suppress(OSError, ValueError):
-            known, digest = kept.read_text("ascii").split()
-            if known == stamp and newest + _RECENT < kept.stat().st_mtime_ns:
+            digested, digest = kept.read_text("ascii").split()
+            if digested == stamp and newest + _RECENT < kept.stat().st_mtime_ns:
                 return digest
     content = hashlib.blake2b(digest_size=12)
     for file in files:

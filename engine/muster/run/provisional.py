@@ -82,14 +82,14 @@ class Texts:
     def put(self, files: Mapping[str, str | None]) -> tuple[StoredText, ...]:
         """Add files. OSError if the disk is full."""
         assert self._file is not None
-        found = []
+        stored = []
         for path, text in files.items():
             data = b"" if text is None else text.encode()
-            found.append(StoredText(path, self._end, None if text is None else len(data)))
+            stored.append(StoredText(path, self._end, None if text is None else len(data)))
             self._file.write(data)
             self._end += len(data)
         self._file.flush()
-        return tuple(found)
+        return tuple(stored)
 
     def get(self, stored: StoredText) -> str | None:
         """Return the content of a file; None if it is removed."""

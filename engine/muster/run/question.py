@@ -164,7 +164,9 @@ def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
     """Return the further repositories that do not answer, each with the clusters that are unknown for that reason. The
     error text is left out: it may differ each time."""
     agents = question.agents
-    return [] if agents is None else [(one.remote, sorted(one.clusters)) for one in agents.withheld]
+    return (
+        [] if agents is None else [(repository.remote, sorted(repository.clusters)) for repository in agents.withheld]
+    )
 
 
 def tips_of(question: Question) -> str:
@@ -183,8 +185,8 @@ def refs_by_name(tips: str) -> dict[str, str]:
 
 
 def _more(ref: "AgentRef") -> str:
-    known = ref.identity
-    identity = None if known is None else (known.user, known.reason, known.doubt)
+    signer = ref.identity
+    identity = None if signer is None else (signer.user, signer.reason, signer.doubt)
     return digest(repr((list(ref.refused), identity, ref.unread)).encode("utf-8", "surrogatepass"))
 
 

@@ -108,25 +108,27 @@ def stored(id_: ObjectId, body: Tree, decisions: Mapping[Path, Decision]) -> Sto
     return StoredObject(id_, _of_each_field(body, encode), _paths_bytes(tuple(decided)), reasons, values)
 
 
-def body_of(one: StoredObject) -> Tree:
+def body_of(stored_object: StoredObject) -> Tree:
     """Return its body."""
-    return _of_each_field(one.body, _value)
+    return _of_each_field(stored_object.body, _value)
 
 
-def decisions_of(one: StoredObject) -> Mapping[Path, Decision]:
+def decisions_of(stored_object: StoredObject) -> Mapping[Path, Decision]:
     """Return its decisions. Raises sqlite3.DatabaseError if they are damaged."""
-    paths = _paths(one.paths)
-    if not len(paths) == len(one.reasons) == len(one.values):
+    paths = _paths(stored_object.paths)
+    if not len(paths) == len(stored_object.reasons) == len(stored_object.values):
         raise sqlite3.DatabaseError("not as many decisions as paths")
-    for read, all_data in ((_reason, one.reasons), (_value, one.values)):
+    for read, all_data in ((_reason, stored_object.reasons), (_value, stored_object.values)):
         for data in all_data:
             read(data)  # whether they are damaged is known before anything is decided
-    return _Decisions(one.id, paths, tuple(map(_same, one.reasons)), tuple(map(_same, one.values)))
+    return _Decisions(
+        stored_object.id, paths, tuple(map(_same, stored_object.reasons)), tuple(map(_same, stored_object.values))
+    )
 
 
 def _of_each_field(body: Tree, made: Callable[[Tree], Tree]) -> Tree:
     def shared(value: Tree) -> Tree:
-        return [made(one) for one in value] if isinstance(value, list) else made(value)
+        return [made(item) for item in value] if isinstance(value, list) else made(value)
 
     def of_section(section: Tree) -> Tree:
         if isinstance(section, dict):
@@ -191,8 +193,8 @@ def _shared(value: Tree) -> Tree:
     if isinstance(value, str):
         return intern(value)
     if isinstance(value, dict):
-        return {name: _shared(one) for name, one in value.items()}
-    return [_shared(one) for one in value] if isinstance(value, list) else value
+        return {name: _shared(item) for name, item in value.items()}
+    return [_shared(item) for item in value] if isinstance(value, list) else value
 
 
 def failure_row(failed: Failed, order: tuple[int, str, str]) -> tuple[str, bytes, bytes, str, bytes]:

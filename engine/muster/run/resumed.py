@@ -25,12 +25,12 @@ def resumes(earlier: RunAnswer, state: RunState, second: int) -> bool:
     return (facts.commit, facts.now) == (earlier.facts.commit, second)
 
 
-def resumed(earlier: RunAnswer, found: RunAnswer, state: RunState) -> RunAnswer:
+def resumed(earlier: RunAnswer, answer: RunAnswer, state: RunState) -> RunAnswer:
     """Return the answer of an incremental run, with what the earlier one decided of the rest; `state` has the latter.
 
     sqlite3.Error if the state is damaged.
     """
-    gone, last = found.gone or frozenset(), found.settled.last
+    gone, last = answer.gone or frozenset(), answer.settled.last
     if not gone:  # nothing was read either
         last = replace(earlier.settled.last, commit=last.commit)
     again = {file.path for file in state.files(gone) if not file.ref}
@@ -38,13 +38,13 @@ def resumed(earlier: RunAnswer, found: RunAnswer, state: RunState) -> RunAnswer:
     left = _left(state, {change.object for change in earlier.settled.changes}, gone)
     changes = (change for change in earlier.settled.changes if change.object in left)
     settled = replace(
-        found.settled, last=last, files=dict(sorted({**files, **found.settled.files}.items())),
-        changes=sorted((*changes, *found.settled.changes), key=lambda change: (change.object, change.field)),
+        answer.settled, last=last, files=dict(sorted({**files, **answer.settled.files}.items())),
+        changes=sorted((*changes, *answer.settled.changes), key=lambda change: (change.object, change.field)),
     )  # fmt: skip
-    facts = found.facts
+    facts = answer.facts
     if facts is not None and earlier.facts is not None:
         facts = replace(facts, steady=facts.steady and earlier.facts.steady)
-    return replace(found, settled=settled, facts=facts, resumes=True)
+    return replace(answer, settled=settled, facts=facts, resumes=True)
 
 
 def _left(state: RunState, ids: Iterable[ObjectId], gone: frozenset[int]) -> set[ObjectId]:

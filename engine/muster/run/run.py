@@ -101,12 +101,17 @@ class Run:
     def _decisions(self) -> Iterator[Decision]:
         """This run's own decisions. Wakes have the horizons of the rest."""
         standing = self.fleet.beyond.standing
-        return (one for id_, by_path in self.fleet.decided.items() if id_ not in standing for one in by_path.values())
+        return (
+            decision
+            for id_, by_path in self.fleet.decided.items()
+            if id_ not in standing
+            for decision in by_path.values()
+        )
 
     @property
     def failed(self) -> bool:
         """Is any finding an error?"""
-        return any(found.severity is Severity.ERROR for found in self.findings)
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
 #: Derived files by path, to be written over a snapshot; None removes one.
@@ -133,5 +138,5 @@ class Settled:
     @property
     def findings(self) -> list[Finding]:
         """The findings at the end, sorted by place, with those that only the first pass sees because it mends them."""
-        seen = (found for found in self.first.findings if found.code == Code.AGENT_REF_GONE)
+        seen = (finding for finding in self.first.findings if finding.code == Code.AGENT_REF_GONE)
         return sorted({*self.last.findings, *seen, *self.faults}, key=Finding.sort_key)

@@ -53,10 +53,10 @@ def settle(
         if walk.rested:
             transitions = net_changes(walk.changes)
             return Settled(walk.first, walk.last, walk.files, transitions, not unrest, frozenset(walk.faults))
-        found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
-        if not found.objects - unrest.objects:
-            return _nothing(walk, found)
-        unrest = found
+        unrest_now = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
+        if not unrest_now.objects - unrest.objects:
+            return _nothing(walk, unrest_now)
+        unrest = unrest_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +100,15 @@ def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
 
 def _record(run: Run, transitions: list[Change]) -> list[Finding]:
     """Add a run's changes to `transitions`; return muster's faults in writing files and describing changes."""
-    found = guarded("telling what changes", lambda: changes(run.fleet), "it is committed untold")
-    transitions.extend(one for one in found if isinstance(one, Change))
-    return [*run.unwritten, *(one for one in found if isinstance(one, Finding))]
+    changed = guarded("telling what changes", lambda: changes(run.fleet), "it is committed untold")
+    transitions.extend(change for change in changed if isinstance(change, Change))
+    return [*run.unwritten, *(change for change in changed if isinstance(change, Finding))]
 
 
-def _nothing(walk: _PassWalk, found: Unrest) -> Settled:
+def _nothing(walk: _PassWalk, unrest: Unrest) -> Settled:
     """Return a result without files: the fleet does not rest even without the objects that were set aside."""
     fleet = walk.first.fleet
-    stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *found.findings.values()))
+    stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *unrest.findings.values()))
     return Settled(walk.first, replace(walk.first, fleet=stays), {}, [], rested=False, faults=frozenset(walk.faults))
 
 
@@ -123,8 +123,8 @@ def _due(run: Run) -> bool:
 
 def _looks_back(fleet: Fleet) -> bool:
     """Does a policy of the fleet read what an earlier run decided: `previous`, or `silent` and `stale`?"""
-    own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, SCORE_POLICY, REMEDY))
-    return any(name in spec for spec in own for name in ("previous", "silent", "stale"))
+    specs = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, SCORE_POLICY, REMEDY))
+    return any(name in spec for spec in specs for name in ("previous", "silent", "stale"))
 
 
 def _key(files: Files) -> frozenset[tuple[str, str | None]]:

@@ -50,8 +50,8 @@ _COUNTLESS: Final = 1 << 60
 
 def evaluate_shard(shard: Shard) -> Answered:
     """Return the answer of a shard."""
-    if shard.common.program != (own := this_program()):
-        return Answered(stranger=own)
+    if shard.common.program != (program := this_program()):
+        return Answered(stranger=program)
     try:
         with _ONE_AT_A_TIME, without_collection():
             return _Evaluation(shard).answer()
@@ -76,8 +76,8 @@ class _Evaluation:
         """Decide or check. WholeNeeded if the shard cannot be evaluated alone."""
         read, context = self.read, self.context
         require_record(read, ())
-        own = [part for part in read.read.parts if part.source.path not in context]
-        policies = frozenset(part.source.path for part in own if kind_of(part.id) in CONTEXT)
+        parts = [part for part in read.read.parts if part.source.path not in context]
+        policies = frozenset(part.source.path for part in parts if kind_of(part.id) in CONTEXT)
         fresh = not read.derived_paths
         if policies or (self.common.fresh and not fresh):
             return Answered(policies=policies, fresh=fresh)
@@ -138,18 +138,18 @@ class _Evaluation:
     def _own(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings about these neighbourhoods, without those about what all shards share."""
         return [
-            one for one in findings
-            if one.file not in self.context
-            and not one.file.startswith(PREFIX)
-            and (one.file or (one.object is not None and one.object not in self.standing))
+            finding for finding in findings
+            if finding.file not in self.context
+            and not finding.file.startswith(PREFIX)
+            and (finding.file or (finding.object is not None and finding.object not in self.standing))
         ]  # fmt: skip
 
     def _odd(self) -> set[str]:
         """The files that must be compared with their earlier content, or hold no object of these neighbourhoods, or one
         that others share."""
         parts = [part for part in self.read.read.parts if part.source.path not in self.context]
-        own = {part.source.path for part in parts if part.id not in self.standing}
-        odd = self.snapshot.past.asked | {piece.path for piece in self.shard.files if not piece.ref} - own
+        decided = {part.source.path for part in parts if part.id not in self.standing}
+        odd = self.snapshot.past.asked | {piece.path for piece in self.shard.files if not piece.ref} - decided
         odd.update(part.source.path for part in parts if part.id in self.standing and not part.source.ref)
         return odd - self.context
 
@@ -179,10 +179,10 @@ class _Evaluation:
         pulses = _by_home(last.fleet.pulses, of)
         locals_, written = [], set[str]()
         for home in kept.homes:
-            own = {file.path: files[file.path] for file in home.files if not file.ref and file.path in files}
-            if not written.isdisjoint(own):
+            written_here = {file.path: files[file.path] for file in home.files if not file.ref and file.path in files}
+            if not written.isdisjoint(written_here):
                 raise WholeNeeded("a derived file holds parts of several neighbourhoods")
-            written.update(own)
+            written.update(written_here)
             sent = pulses.get(home.name, ())
             due = self._due(last, home, sent, kept.of) if sent else home.due
             record = home if due == home.due else replace(home, due=due)
@@ -190,7 +190,7 @@ class _Evaluation:
             locals_.append(
                 NeighbourhoodAnswer(
                     record, home.due, tuple(ids.get(home.name, ())),
-                    own, transitions.get(home.name, ()), sent, again,
+                    written_here, transitions.get(home.name, ()), sent, again,
                 )
             )  # fmt: skip
         return Answered(tuple(locals_), kept.loose, frozenset(self._odd() | (files.keys() - written)))
@@ -200,8 +200,8 @@ class _Evaluation:
         then = (pulse.horizon for pulse in pulses)
         wakes = (wake.horizon for wake in run.fleet.wakes if wake.pulse and of.get(wake.object) == home.name)
         settled = None if home.settled is None else datetime.fromtimestamp(home.settled, UTC)
-        found = earliest(*then, *wakes, settled)
-        return None if found is None else int(found.timestamp())
+        due = earliest(*then, *wakes, settled)
+        return None if due is None else int(due.timestamp())
 
 
 def _homes_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[ObjectId, str]:
@@ -216,8 +216,10 @@ def _homes_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[O
 _T = TypeVar("_T", Change, Pulse)
 
 
-def _by_home(found: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
-    return {home: tuple(some) for home, some in grouped((of[one.object], one) for one in found).items()}
+def _by_home(outcomes: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
+    return {
+        home: tuple(of_home) for home, of_home in grouped((of[outcome.object], outcome) for outcome in outcomes).items()
+    }
 
 
 _compiled: dict[SharedContext, Compiled] = {}
@@ -227,10 +229,10 @@ def _under_policies(fleet: Fleet, base: Fleet | None, common: SharedContext) -> 
     """Check a shard under the policies of the fleet, which are compiled once per process."""
 
     def known(fleet: Fleet) -> Compiled:
-        found = _compiled.get(common)
-        if found is None:
+        compiled = _compiled.get(common)
+        if compiled is None:
             _compiled.clear()
-            found = _compiled[common] = compile_policies(fleet)
-        return found
+            compiled = _compiled[common] = compile_policies(fleet)
+        return compiled
 
     return validate(fleet, base, policies=known)

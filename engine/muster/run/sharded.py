@@ -158,10 +158,10 @@ class _Sharded:
     def _gathered(self) -> Gathered:
         """The answers of all shards."""
         gathered = Gathered(self.common)
-        known, total = 0, len(self.cut.homes)
+        count, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
-            known += len(shard.names)
-            doing(RunStep.DECIDING_SHARDS, known, total)
+            count += len(shard.names)
+            doing(RunStep.DECIDING_SHARDS, count, total)
             self._learn(answered)
             gathered.take(shard, answered)
             for name in shard.names:  # the list is as large as the records
@@ -173,20 +173,20 @@ class _Sharded:
     def cut_up(self, listed: Sequence[ListedFile]) -> None:
         """Cut the fleet."""
         question, agents = self.question, self.question.agents or Agents()
-        self.cut = found = cut(listed, self.policies, self._read)
-        if len(found.homes) < 2:
+        self.cut = groups = cut(listed, self.policies, self._read)
+        if len(groups.homes) < 2:
             raise WholeNeeded("there is nothing to cut")
         if self.fresh is None or self.adapters is None:
-            self.fresh, self.adapters = not found.derived, found.adapters
+            self.fresh, self.adapters = not groups.derived, groups.adapters
         common = SharedContext(
             this_program(), question.commit, question.instant,
-            self._pieces(found.common), agents.asked, self.fresh, self.adapters, twice=self.twice,
+            self._pieces(groups.common), agents.asked, self.fresh, self.adapters, twice=self.twice,
             withheld=agents.withheld, object_format=question.repository.object_format,
         )  # fmt: skip
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)
         if self.sets is not None and not self.sets:
-            shared = replace(common, files=(*common.files, *self._pieces(found.rest)))
+            shared = replace(common, files=(*common.files, *self._pieces(groups.rest)))
             self.sets = known_sets(assemble(ShardFiles(Shard(shared, (), ()))))
         self.common = replace(common, lease_floor=self.lease_floor, sets=self.sets)
         self.published = _published(question.remembered.memory)
@@ -203,8 +203,8 @@ class _Sharded:
 
     def _shard(self, names: Sequence[str]) -> Shard:
         agents = self.question.agents or Agents()
-        known = agents.identities
-        behind = None if known is None else {name: known[name] for name in names if name in known}
+        identities = agents.identities
+        behind = None if identities is None else {name: identities[name] for name in names if name in identities}
         memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
         return Shard(
             self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
@@ -267,8 +267,12 @@ class _Sharded:
 
         WholeNeeded if one had it and cannot be read now: only the history tells, which shards do not have.
         """
-        lost = (found for found in fleet.findings if found.object in fleet.broken and kind_of(found.object) in CONTEXT)
-        if any(found.file not in self.common.paths for found in lost):
+        lost = (
+            finding
+            for finding in fleet.findings
+            if finding.object in fleet.broken and kind_of(finding.object) in CONTEXT
+        )
+        if any(finding.file not in self.common.paths for finding in lost):
             raise WholeNeeded("a policy or a setting cannot be read")
         parts = fleet.read.parts
         unseen = {part.source.path for part in parts if kind_of(part.id) in CONTEXT} - self.common.paths - self.policies
@@ -289,7 +293,7 @@ class _Sharded:
 def _require_projected(settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
     """Shards do not see the files of Projections. WholeNeeded if one is not as the last run recorded it."""
     fleet = settled.first.fleet
-    written = settled.files.keys() | {one.path for local in outcomes for one in local.files}
+    written = settled.files.keys() | {file.path for local in outcomes for file in local.files}
     for id_ in fleet.beyond.standing & fleet.decided.keys():
         for record in records(fleet.decided[id_]).values():
             path = record["file"]
@@ -302,8 +306,8 @@ def last_lease_floor(common: SharedContext) -> int:
     fleet = assemble(ShardFiles(Shard(common, (), ())))
     if not fleet.settings.get("heartbeats", "maxPerSecond"):
         return 0
-    known = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))
-    return next((seconds for seconds in known if isinstance(seconds, int)), 0)
+    floors = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))
+    return next((seconds for seconds in floors if isinstance(seconds, int)), 0)
 
 
 def _require_history(question: Question, *, derived: bool) -> None:
@@ -315,7 +319,7 @@ def _require_history(question: Question, *, derived: bool) -> None:
 
 def _published(memory: Memory) -> dict[str, dict[PulseKey, Published]]:
     """The earlier pulses, by the probable neighbourhood of their object."""
-    found: dict[str, dict[PulseKey, Published]] = {}
+    by_home: dict[str, dict[PulseKey, Published]] = {}
     for key, sent in memory.items():
-        found.setdefault(default_home(key.object), {})[key] = sent
-    return found
+        by_home.setdefault(default_home(key.object), {})[key] = sent
+    return by_home

@@ -234,8 +234,8 @@ class RunState:
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
         """The neighbourhoods in files of the branch, and the paths without any."""
         wanted = set(paths)
-        found = list(self._in("si", "SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
-        return {home for _, home in found}, wanted - {path for path, _ in found}
+        rows = list(self._in("si", "SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
+        return {home for _, home in rows}, wanted - {path for path, _ in rows}
 
     def of_refs(self, refs: Iterable[str]) -> set[int]:
         """The neighbourhoods that agents' refs report about."""
@@ -322,12 +322,14 @@ class RunState:
         self._choose(but)
         others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
         digests: dict[str, str] = dict(self._rows("ss", f"SELECT name, digest {others}"))
-        found = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
-        missing = self._in("sb", "SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - found.keys())
-        texts = missing if found else self._rows("sb", f"SELECT name, summary {others}")
-        found.update(read((name, text) for name, text in texts))
-        self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
-        return found
+        summaries = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
+        missing = self._in(
+            "sb", "SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - summaries.keys()
+        )
+        texts = missing if summaries else self._rows("sb", f"SELECT name, summary {others}")
+        summaries.update(read((name, text) for name, text in texts))
+        self._made = {name: (digests[name], summaries[name]) for name in islice(digests, _MOST_MADE)}
+        return summaries
 
     def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, bytes]]:
         """Yield name and summary of some neighbourhoods."""
@@ -364,8 +366,8 @@ class RunState:
         rows = self._rows(
             "b", "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
         )
-        for (found,) in rows:
-            yield from kept(tuple[Finding, ...], found)
+        for (encoded,) in rows:
+            yield from kept(tuple[Finding, ...], encoded)
 
     def failures(self, but: Iterable[int]) -> Iterator[Failed]:
         """Yield the expressions that failed in every neighbourhood except these, each for its first object, with the
@@ -467,10 +469,10 @@ class RunState:
         return {value for (value,) in self._rows(types, statement, *values)}
 
     def _in(self, types: str, statement: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        known = list(values)
-        for start in range(0, len(known), _AT_ONCE):
-            some = known[start : start + _AT_ONCE]
-            yield from self._rows(types, statement.format(",".join("?" * len(some))), *some)
+        all_values = list(values)
+        for start in range(0, len(all_values), _AT_ONCE):
+            batch = all_values[start : start + _AT_ONCE]
+            yield from self._rows(types, statement.format(",".join("?" * len(batch))), *batch)
 
     def _rows(self, types: str, statement: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query. sqlite3.DatabaseError if a value is not of its column's type, by the letters of
@@ -504,7 +506,7 @@ def _expected_objects() -> dict[tuple[str, str, str], str | None]:
 def _require_schema(db: sqlite3.Connection) -> None:
     """Raise sqlite3.DatabaseError if a file has other tables than a state, or the like of them: a view, a trigger, a
     virtual table, a generated column. A new file has none."""
-    if (found := _objects(db)) and found != _expected_objects():
+    if (tables := _objects(db)) and tables != _expected_objects():
         raise sqlite3.DatabaseError("not the tables of a state")
 
 
@@ -539,10 +541,10 @@ def copy_of(path: Path, to: Path) -> RunState | None:
             return None
         _require_file(path)
         with (
-            contextlib.closing(sqlite3.connect(path, timeout=30)) as known,
-            contextlib.closing(sqlite3.connect(to)) as own,
+            contextlib.closing(sqlite3.connect(path, timeout=30)) as source,
+            contextlib.closing(sqlite3.connect(to)) as target,
         ):
-            known.backup(own)
+            source.backup(target)
     except (OSError, sqlite3.Error):
         return None
     return open_state(to)

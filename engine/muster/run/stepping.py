@@ -36,16 +36,16 @@ def progressing(part: FleetPart, kept: KeptNeighbourhoods, fleet: FleetWithPolic
         return frozenset()
     before = dict(read_summaries(part.state.summaries_of(differing)))
     try:
-        found = frozenset(
+        progressed = frozenset(
             name for home, summary in read_summaries((home.name, home.summary) for home in differing.values())
             for name in _progressed(before[home], summary)
         )  # fmt: skip
     except _MoreChanged:
         return None
-    read_by_projections = any(not one.source.of_cluster for one in fleet.compiled.of(Projection))
-    if found and (read_by_projections or part.state.steps(found).keys() != found):
+    read_by_projections = any(not projection.source.of_cluster for projection in fleet.compiled.of(Projection))
+    if progressed and (read_by_projections or part.state.steps(progressed).keys() != progressed):
         return None
-    return found
+    return progressed
 
 
 def _progressed(before: Summary, after: Summary) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _progressed(before: Summary, after: Summary) -> Iterator[str]:
             yield from _of_path(path, was.get(path), now.get(path))
     works = dict(before.works), dict(after.works)
     for id_ in sorted(works[0].keys() | works[1].keys()):
-        was, now = (found.get(id_, {}) for found in works)
+        was, now = (decided.get(id_, {}) for decided in works)
         if any(_differing(was, now)):
             if not MANIFEST_WORK.has(id_):
                 raise _MoreChanged
@@ -79,8 +79,8 @@ def _of_path(path: Path, was: Decision | None, now: Decision | None) -> Iterator
 
 
 def _owners(decided: Iterable[Mapping[Path, Decision]]) -> Iterator[str]:
-    for one in decided:
-        labels = one.get(_LABELS)
+    for decisions in decided:
+        labels = decisions.get(_LABELS)
         owner = mapping_at(labels.value if labels is not None else None).get(OWNER)
         if isinstance(owner, str):
             yield str(owner_of(owner))

@@ -167,12 +167,12 @@ def _check_in_shards(question: Question, state: RunState, executor: "Executor", 
 
 def _brought_about(now: Iterable[Finding], before: Callable[[], Iterable[Finding]]) -> Sequence[Finding]:
     """The findings of which there are more than before, sorted by place. Lines move, so they do not count."""
-    found = {one for one in now if one.code != Code.WAIVER}
-    if not found:
+    present = {finding for finding in now if finding.code != Code.WAIVER}
+    if not present:
         return ()
-    earlier = Counter(one.identity for one in set(before()))
-    later = Counter(one.identity for one in found)
-    caused = (one for one in now if later[one.identity] > earlier[one.identity])
+    earlier = Counter(finding.identity for finding in set(before()))
+    later = Counter(finding.identity for finding in present)
+    caused = (finding for finding in now if later[finding.identity] > earlier[finding.identity])
     return tuple(sorted(set(caused), key=Finding.sort_key))
 
 
@@ -205,11 +205,11 @@ def _check(part: FleetPart, rows: Sequence[ChangeRow[Deciding]]) -> CheckedPart:
         checked = _checked(part, fleet, before)
         require_record(checked, checked.findings)
         findings = tuple(part.with_the_others(checked))
-        own = part.own_findings(findings)
-        kept = keep(checked, None, question.now, own, there=before.read.parts)
+        own_findings = part.own_findings(findings)
+        kept = keep(checked, None, question.now, own_findings, there=before.read.parts)
         larger = noticed(part, rows, Deciding(part, Run(checked, question.instant, None), kept))
         if larger is None:
-            return CheckedPart(part, replace(checked, findings=findings), own, before, kept)
+            return CheckedPart(part, replace(checked, findings=findings), own_findings, before, kept)
         part = larger
 
 
@@ -280,8 +280,8 @@ def _clusters_differ(deciding: Deciding) -> bool:
     names = [f"kind {kind_name(kind)}" for kind in CLUSTERS]
 
     def counts(homes: Iterable[Home | KnownNeighbourhood]) -> Mapping[str, int]:
-        found = ((home.name, sum(home.totals.get(name, 0) for name in names)) for home in homes)
-        return {name: count for name, count in found if count}
+        numbers = ((home.name, sum(home.totals.get(name, 0) for name in names)) for home in homes)
+        return {name: count for name, count in numbers if count}
 
     return counts(deciding.kept.homes) != counts(deciding.part.known.values())
 

@@ -42,12 +42,12 @@ class Unrest:
         return bool(self.findings)
 
 
-def unrest_among(fleet: Fleet, states: Sequence[Mapping[str, str | None]], run: Run, known: Unrest) -> Unrest:
+def unrest_among(fleet: Fleet, states: Sequence[Mapping[str, str | None]], run: Run, earlier: Unrest) -> Unrest:
     """Return `known` and the objects whose derived files differ between successive states.
 
     `fleet` is that of the snapshot below the states, `run` a pass from one state to the next.
     """
-    found = dict(known.findings)
+    findings = dict(earlier.findings)
     ids = {path: id_ for id_, path in fleet.derived_paths.items()}
     for path in sorted({path for state in states for path in state}):
         texts = [state.get(path, "as it was") for state in states]
@@ -56,8 +56,8 @@ def unrest_among(fleet: Fleet, states: Sequence[Mapping[str, str | None]], run: 
         turn = next(index for index, text in enumerate(texts) if text != texts[0])
         one, other = (_body(fleet, ids.get(path), states[index], path) for index in (turn - 1, turn))
         for id_ in _concerned(one or other):
-            found.setdefault(id_, _finding(fleet, id_, path, (one, other), run))
-    return Unrest(found)
+            findings.setdefault(id_, _finding(fleet, id_, path, (one, other), run))
+    return Unrest(findings)
 
 
 def _body(fleet: Fleet, id_: ObjectId | None, state: Mapping[str, str | None], path: str) -> Tree:
