@@ -104,7 +104,7 @@ def command(
         context = click.get_current_context()
         for name in sorted(context.params.keys() - _OF_TABLES):
             if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                option = next(one.opts[0] for one in context.command.params if one.name == name)
+                option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
                 raise click.UsageError(f"{option} does not go with --table: its probes say that.")
         if remote is None and relay is None:
             raise click.UsageError("--table needs --remote or --relay.")

@@ -93,7 +93,9 @@ class TableDetector:
         """Detect until `stop` is set; `wake` is set then, too."""
         late = max(1, self._threads // _LATE_SHARE)
         queues = [self._punctual] * self._threads + [self._late] * late
-        workers = [Thread(target=self._work, args=(one, wake), daemon=True, name="muster-detect") for one in queues]
+        workers = [
+            Thread(target=self._work, args=(waiting, wake), daemon=True, name="muster-detect") for waiting in queues
+        ]
         for worker in workers:
             worker.start()
         while not stop.is_set():
@@ -115,9 +117,9 @@ class TableDetector:
         self._close(self._rows)
 
     def _work(self, queue: "SimpleQueue[_RunningRow | None]", wake: Event) -> None:
-        while (one := queue.get()) is not None:
-            one.step()
-            one.busy = False
+        while (row := queue.get()) is not None:
+            row.step()
+            row.busy = False
             wake.set()
 
     def _reload(self) -> None:

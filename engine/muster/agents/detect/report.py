@@ -94,15 +94,15 @@ def report_text(subject: Subject, report: DetectorReport) -> str:
 
 def read_report(subject: Subject, data: bytes | None) -> DetectorReport:
     """Return the report in a file. Documents that are damaged, or about another subject, count as missing."""
-    found: Tree = None
+    reported: Tree = None
     hold: LeaseHold | None = None
     for document in load_documents(data or b"", subject.path).documents:
         if document.body.get("kind") == LEASE.name:
             hold = _hold(document.body)
         elif document.body.get("kind") == subject.kind.name:
             conditions = mappings_at(document.body, "status", "conditions")
-            found = next((one for one in conditions if one.get("type") == subject.type), None)
-    return DetectorReport(found, hold)
+            reported = next((condition for condition in conditions if condition.get("type") == subject.type), None)
+    return DetectorReport(reported, hold)
 
 
 def _lease(subject: Subject, hold: LeaseHold) -> Tree:

@@ -171,9 +171,9 @@ class RefReporter:
             hold = renewed_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
             return self._with(standing, DetectorReport(reported, hold))
 
-        known = self._known if self._holding and self._fresh else self._ref.look(self._known)
+        contents = self._known if self._holding and self._fresh else self._ref.look(self._known)
         message = f"{self._subject.type} {judgement.healthy}"
-        done = update(self._ref, made, message, attempts=range(_RACES), known=known)
+        done = update(self._ref, made, message, attempts=range(_RACES), known=contents)
         if not isinstance(done, RefContents):
             raise RepositoryError(f"other writers moved {self._ref.ref} {_RACES} times in a row")
         self._known, self._fresh = done, True

@@ -85,20 +85,20 @@ def read_table(path: Path) -> tuple[list[TableRow], list[Finding]]:
     data = path.read_bytes()
     source = SourceFile(str(path), "", lambda: data)
     loaded = load_documents(data, source.label)
-    found = [messages.unreadable(source, problem, None, ours=True) for problem in loaded.problems]
+    findings = [messages.unreadable(source, problem, None, ours=True) for problem in loaded.problems]
     document = loaded.documents[0] if loaded.documents else None
     body: Tree = document.body if document else {}
     id_ = ObjectId("", "DetectorTable", "", path.name)
     index, line = (document.index, document.line) if document else (0, 1)
     table = Object(id_, body, (Part(id_, "", body, Layer.INPUT, source, index, None, line),))
-    if not found:
+    if not findings:
         from muster.fleet.violations import validator_for
 
-        found = violations(table, validator_for(_schema()))
+        findings = violations(table, validator_for(_schema()))
     reader = _TableReader(table)
-    rows = list(reader.rows()) if not found else []
-    found = sorted((one for one in (*found, *reader.findings) if one.fails), key=Finding.sort_key)
-    return ([] if found else rows), found
+    rows = list(reader.rows()) if not findings else []
+    findings = sorted((finding for finding in (*findings, *reader.findings) if finding.fails), key=Finding.sort_key)
+    return ([] if findings else rows), findings
 
 
 class TableFile:

@@ -191,12 +191,12 @@ def _facts_and_applied_works(facts: Callable[[], ClusterFacts], works: "WorkAgen
 
 def _facts_and_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> ClusterFacts:
     """The facts, with what the agent itself says about the works."""
-    found, status = facts(), works.status()
+    observed, status = facts(), works.status()
     if status is None:
-        return replace(found, folders={name: one for name, one in found.folders.items() if name != WORKS})
+        return replace(observed, folders={name: folder for name, folder in observed.folders.items() if name != WORKS})
     bodies = [{"metadata": {"name": name}, "status": status[name]} for name in sorted(status)]
     files = dict(work_file(body, works.cluster) for body in bodies)
-    return replace(found, folders={**found.folders, WORKS: {**found.folders.get(WORKS, {}), **files}})
+    return replace(observed, folders={**observed.folders, WORKS: {**observed.folders.get(WORKS, {}), **files}})
 
 
 def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> int:

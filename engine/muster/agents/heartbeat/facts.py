@@ -56,19 +56,19 @@ def read_facts(get_json: GetJson) -> dict[str, Tree]:
 
     A fact without any entries is returned empty, so that earlier values are removed.
     """
-    found: dict[str, Tree] = {}
+    facts: dict[str, Tree] = {}
     version = _get(get_json, "/version").get("gitVersion")
     if isinstance(version, str):
-        found["version"] = {"kubernetes": version}
+        facts["version"] = {"kubernetes": version}
     nodes = _items(get_json, "/api/v1/nodes")
     if nodes is not None:
-        found["capacity"] = sum_quantities(mapping_at(node, "status", "capacity") for node in nodes)
+        facts["capacity"] = sum_quantities(mapping_at(node, "status", "capacity") for node in nodes)
         schedulable = (node for node in nodes if dig(node, "spec", "unschedulable") is not True)
-        found["allocatable"] = sum_quantities(mapping_at(node, "status", "allocatable") for node in schedulable)
+        facts["allocatable"] = sum_quantities(mapping_at(node, "status", "allocatable") for node in schedulable)
     claims = _items(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
     if claims is not None:
-        found["clusterClaims"] = reported_claims(claims)
-    return found
+        facts["clusterClaims"] = reported_claims(claims)
+    return facts
 
 
 def read_objects(get_json: GetJson, cluster: str, add_on_namespaces: Iterable[str]) -> dict[str, Mapping[str, bytes]]:
@@ -111,15 +111,15 @@ def _lease_files(leases: Iterable[Tree], cluster: str) -> Iterator[tuple[str, by
 
 def _items(get_json: GetJson, path: str) -> list[dict[str, Tree]] | None:
     """The objects of a collection; None if it cannot be read. They are asked for in pages."""
-    found, after = list[dict[str, Tree]](), ""
+    items, after = list[dict[str, Tree]](), ""
     while True:
         page = _get(get_json, f"{path}?limit={PAGE}{after and f'&continue={quote(after)}'}")
         if "items" not in page:
             return None
-        found += mappings_at(page, "items")
+        items += mappings_at(page, "items")
         after = str(dig(page, "metadata", "continue") or "")
         if not after:
-            return found
+            return items
 
 
 def _get(get_json: GetJson, path: str) -> dict[str, Tree]:
@@ -131,21 +131,21 @@ def _get(get_json: GetJson, path: str) -> dict[str, Tree]:
 
 def reported_claims(claims: Iterable[Tree]) -> list[Tree]:
     """Return the claims to report, from ClusterClaim objects."""
-    known = {
+    by_name = {
         str(dig(claim, "metadata", "name")): str(dig(claim, "spec", "value") or "")
         for claim in claims
         if _SPOKE_ONLY not in mapping_at(claim, "metadata", "labels")
     }
-    custom = sorted(set(known) - set(_RESERVED))[:MOST_CUSTOM_CLAIMS]
-    names = [*(name for name in _RESERVED if name in known), *custom]
-    return [{"name": name, "value": known[name]} for name in names]
+    custom = sorted(set(by_name) - set(_RESERVED))[:MOST_CUSTOM_CLAIMS]
+    names = [*(name for name in _RESERVED if name in by_name), *custom]
+    return [{"name": name, "value": by_name[name]} for name in names]
 
 
 def sum_quantities(resources: Iterable[Mapping[str, Tree]]) -> dict[str, str]:
     """Add quantities by resource, each sum in the unit system of its first quantity. Invalid quantities are ignored."""
     sums: dict[str, tuple[Decimal, bool]] = {}
-    for one in resources:
-        for name, text in one.items():
+    for resource in resources:
+        for name, text in resource.items():
             if (parsed := _parse_quantity(str(text))) is not None:
                 value, binary = sums.get(name, (Decimal(0), parsed[1]))
                 sums[name] = value + parsed[0], binary

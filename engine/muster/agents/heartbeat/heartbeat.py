@@ -96,16 +96,16 @@ class Heartbeat:
 
     def run(self, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
         """Report until `wait` returns True. A failure of the cluster never delays the renewal of the Lease."""
-        failures, trouble, waited, told = 0, "", "", ""
+        failures, trouble, waited, reported = 0, "", "", ""
         while True:
             began = self.monotonic()
             try:
                 done, waits = self._beat(patient=False), self._waits_for()
-                if done != told or not waits:
+                if done != reported or not waits:
                     say(done)
                 if waits and waits != waited:
                     say(f"waits since {format_time(self.now())} {waits}")
-                waited, told = waits, done
+                waited, reported = waits, done
                 failures, trouble = 0, ""
                 due = began + self.pause()
             except RepositoryError as error:
@@ -180,9 +180,9 @@ class Heartbeat:
         return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
 
     def _verdict(self) -> Availability | None:
-        found = self.check()
-        confirmed = None if found is None else self._threshold.confirmed(found, self.monotonic())
-        self._failure_pending = found is not None and confirmed is None
+        verdict = self.check()
+        confirmed = None if verdict is None else self._threshold.confirmed(verdict, self.monotonic())
+        self._failure_pending = verdict is not None and confirmed is None
         return confirmed
 
     def _updated_hub(self) -> HubView:
@@ -300,9 +300,9 @@ def _with_condition(
     conditions: Iterable[Tree], type_: str, verdict: "Availability | Outcome", instant: datetime
 ) -> list[Tree]:
     """Conditions with one of them set. Its transition time changes only with its status."""
-    known = list(conditions)
-    others = [condition for condition in known if condition.get("type") != type_]
-    old: Tree = next((condition for condition in known if condition.get("type") == type_), {})
+    before = list(conditions)
+    others = [condition for condition in before if condition.get("type") != type_]
+    old: Tree = next((condition for condition in before if condition.get("type") == type_), {})
     same = old.get("status") == verdict.status and "lastTransitionTime" in old
     since = old["lastTransitionTime"] if same else format_time(instant)
     values = {"status": verdict.status, "reason": verdict.reason, "message": verdict.message}

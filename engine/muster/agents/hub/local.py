@@ -85,18 +85,18 @@ class LocalHub:
         RepositoryError if a file cannot be read.
         """
         with self._lock:
-            tip, found = self._tip, self._views.get(cluster)
-        if found is None:
-            found = view_of(_body(self.repository.objects, tip, MANAGED_CLUSTER.id(cluster)))
+            tip, view = self._tip, self._views.get(cluster)
+        if view is None:
+            view = view_of(_body(self.repository.objects, tip, MANAGED_CLUSTER.id(cluster)))
             with self._lock:
                 if tip == self._tip:
-                    self._views[cluster] = found
-        if known_works is not None and found.accepted:
-            found = replace(found, works=self._works(self.repository.objects, tip, cluster, known_works))
+                    self._views[cluster] = view
+        if known_works is not None and view.accepted:
+            view = replace(view, works=self._works(self.repository.objects, tip, cluster, known_works))
         if not requests:
-            return found
+            return view
         bodies = {name: _body(self.repository.objects, tip, CSR.id(name)) for name in requests}
-        return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
+        return replace(view, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
     def _works(self, objects: Objects, tip: str, cluster: str, known: str) -> ClusterWorks:
         """The works of a cluster; without their bodies if they have the digest `known`."""
@@ -154,13 +154,13 @@ def _subfolder(objects: Objects, folder: _Folder, path: str, id_bytes: int) -> _
 
 def _work_ids(objects: Objects, all_works: _Folder, cluster: str, id_bytes: int) -> dict[str, str]:
     """The paths of the works of a cluster by the ids of their contents."""
-    found = dict[str, str]()
+    ids = dict[str, str]()
     for folder in work_folders(cluster):
         entries = _subfolder(objects, all_works, folder.removeprefix(f"{WORKS}/"), id_bytes)
         for name, (mode, oid) in entries.items():
             if is_work_file(mode, name):
-                found[oid] = f"{folder}/{name.decode(errors='replace')}"
-    return found
+                ids[oid] = f"{folder}/{name.decode(errors='replace')}"
+    return ids
 
 
 def _bodies(objects: Objects, paths: Mapping[str, str]) -> Iterator[Tree]:

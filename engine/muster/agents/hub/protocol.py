@@ -86,14 +86,18 @@ def decode_works(message: Mapping[str, Tree], cluster: str, known: ClusterWorks 
     digest, bodies = dig(dict(message), "works", "digest"), dig(dict(message), "works", "bodies")
     if bodies is None and known is not None and known.digest == digest:
         return known
-    if not isinstance(bodies, list) or not isinstance(digest, str) or not all(is_work(one, cluster) for one in bodies):
+    if (
+        not isinstance(bodies, list)
+        or not isinstance(digest, str)
+        or not all(is_work(body, cluster) for body in bodies)
+    ):
         return None
-    return ClusterWorks(digest, {str(one["metadata"]["name"]): one for one in bodies})
+    return ClusterWorks(digest, {str(body["metadata"]["name"]): body for body in bodies})
 
 
 def decode_view(message: Mapping[str, Tree]) -> HubView:
     """Decode the hub's view of a cluster, without its works. Fields of another form count as missing."""
-    answers = {name: _decode_answer(one) for name, one in mapping_at(dict(message), "answers").items()}
+    answers = {name: _decode_answer(answer) for name, answer in mapping_at(dict(message), "answers").items()}
     return HubView(
         message.get("accepted") is True, message.get("synced") is not False, bounded(message.get("leaseSeconds")),
         _decode_doubt(message.get("doubt")), answers,
@@ -107,5 +111,5 @@ def _decode_doubt(message: Tree) -> tuple[str, str] | tuple[()]:
 
 
 def _decode_answer(message: Tree) -> CertificateAnswer:
-    one = mapping_at(message)
-    return CertificateAnswer(decode_certificate(one.get("certificate")), one.get("denied") is True)
+    answer = mapping_at(message)
+    return CertificateAnswer(decode_certificate(answer.get("certificate")), answer.get("denied") is True)

@@ -133,17 +133,17 @@ class RemoteHub:
         return works_of(self.cluster, digest_of(sorted(self._works)), self._works.values())
 
     def _blob(self, scratch: Repository, oid: str, path: bytes) -> Tree:
-        found = scratch.git.run("cat-file", "blob", oid, limit_seconds=self.limit_seconds)
-        if found.status:
+        done = scratch.git.run("cat-file", "blob", oid, limit_seconds=self.limit_seconds)
+        if done.status:
             raise RepositoryError(f"{path.decode(errors='replace')} of the hub cannot be read", "try again")
-        return read_body(found.stdout, path.decode(errors="replace"))
+        return read_body(done.stdout, path.decode(errors="replace"))
 
     def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
         """The derived part of an object; None if there is none."""
         for shards in SHARDS:
             path = derived_path(id_, shards)
             # If the server left files out of the fetch, this fetches the one.
-            found = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
-            if found.status == 0:
-                return read_body(found.stdout, path)
+            done = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
+            if done.status == 0:
+                return read_body(done.stdout, path)
         return None

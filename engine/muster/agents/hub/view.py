@@ -76,11 +76,11 @@ def is_work_file(mode: bytes, name: bytes) -> bool:
 
 def works_of(cluster: str, digest: str, bodies: Iterable[Tree]) -> ClusterWorks:
     """Return the works of a cluster. RepositoryError if one of the bodies is something else."""
-    found = {str(dig(body, "metadata", "name")): body for body in bodies}
-    for name, body in found.items():
+    by_name = {str(dig(body, "metadata", "name")): body for body in bodies}
+    for name, body in by_name.items():
         if not is_work(body, cluster):
             raise RepositoryError(f"the work {name} of the hub cannot be read", "the next reconcile writes it anew")
-    return ClusterWorks(digest, found)
+    return ClusterWorks(digest, by_name)
 
 
 def is_work(body: Tree, cluster: str) -> bool:
@@ -110,8 +110,12 @@ def decode_certificate(text: Tree) -> bytes:
 def view_of(body: Tree) -> HubView:
     """Return what a cluster's derived part says to its agent."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
-    own = mapping_at(body, "metadata", "annotations").get(DURATION)
-    seconds = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
+    duration = mapping_at(body, "metadata", "annotations").get(DURATION)
+    seconds = (
+        int(duration)
+        if isinstance(duration, str) and duration.isascii() and duration.isdigit() and len(duration) < 12
+        else None
+    )
     return HubView(
         accepted=status.get(ACCEPTED) == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
@@ -121,7 +125,9 @@ def view_of(body: Tree) -> HubView:
 
 
 def _doubt_of(body: Tree) -> tuple[str, str] | tuple[()]:
-    for one in mappings_at(body, "status", "conditions"):
-        if one.get("type") == VERIFIED and one.get("status") == "False":
-            return str(one.get("reason", "")), f"{one.get('message', '')} (since {one.get('lastTransitionTime', '')})"
+    for condition in mappings_at(body, "status", "conditions"):
+        if condition.get("type") == VERIFIED and condition.get("status") == "False":
+            return str(
+                condition.get("reason", "")
+            ), f"{condition.get('message', '')} (since {condition.get('lastTransitionTime', '')})"
     return ()

@@ -81,8 +81,8 @@ class Store:
 
     def current(self) -> AgentIdentity | None:
         """Return the current identity; None if the agent has no certificate yet."""
-        found = self._read(CURRENT)
-        return identity_of(_request(found), found.get(_CERTIFICATE, b"")) if found else None
+        files = self._read(CURRENT)
+        return identity_of(_request(files), files.get(_CERTIFICATE, b"")) if files else None
 
     def signing_keys(self) -> frozenset[bytes]:
         """Return the public keys of the current and the previous certificate, as `public_bytes` encodes them."""
@@ -94,8 +94,8 @@ class Store:
 
     def pending(self) -> CertificateRequest | None:
         """Return the request that waits for an answer."""
-        found = self._read(NEXT)
-        return _request(found) if found else None
+        files = self._read(NEXT)
+        return _request(files) if files else None
 
     def set_pending(self, request: CertificateRequest) -> None:
         """Keep a request until it is answered."""
@@ -125,14 +125,14 @@ class Store:
             return {}
         except OSError as error:
             raise IdentityError(f"{self.folder / name} cannot be read: {error.strerror}") from error
-        found: dict[str, bytes] = {}
+        files: dict[str, bytes] = {}
         for block in text.split(_BEGIN)[1:]:
             kind, _, content = block.partition(_DASHES)
             content, ends, _ = content.partition(_END + kind + _DASHES)
             if ends:
                 name = kind.decode("ascii", "replace")
-                found[name] = b"".join((found.get(name, b""), _BEGIN, kind, _DASHES, content, ends))
-        return found
+                files[name] = b"".join((files.get(name, b""), _BEGIN, kind, _DASHES, content, ends))
+        return files
 
     def _write(self, name: str, content: bytes) -> None:
         try:
@@ -168,11 +168,11 @@ def _blocks(request: CertificateRequest) -> bytes:
     return request.key + request.pem + b"-----BEGIN %b-----\n%b-----END %b-----\n" % (kind, manifest, kind)
 
 
-def _request(found: dict[str, bytes]) -> CertificateRequest:
-    if not {_KEY, _REQUEST, _MANIFEST} <= found.keys():
+def _request(files: dict[str, bytes]) -> CertificateRequest:
+    if not {_KEY, _REQUEST, _MANIFEST} <= files.keys():
         raise IdentityError("the store of the agent's identity lacks its key or its request: remove it to start anew")
-    manifest = b"".join(found[_MANIFEST].splitlines()[1:-1])
-    return CertificateRequest(found[_KEY], found[_REQUEST], base64.b64decode(manifest))
+    manifest = b"".join(files[_MANIFEST].splitlines()[1:-1])
+    return CertificateRequest(files[_KEY], files[_REQUEST], base64.b64decode(manifest))
 
 
 @dataclass(frozen=True, slots=True)

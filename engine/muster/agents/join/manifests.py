@@ -64,9 +64,9 @@ class AgentSetup:
 
     def arguments(self, secrets: str, *, inside: bool = True) -> list[str]:
         """The agent's command line, with its credentials in the folder `secrets`."""
-        own = [f"--deployment={self.namespace}/{NAME}"] if inside else []
+        of_deployment = [f"--deployment={self.namespace}/{NAME}"] if inside else []
         works = ["--works", f"--works-namespace={self.namespace}"] if "works" in self.extras else []
-        return ["heartbeat", f"--cluster={self.cluster}", *self._target(secrets), *own, *works, "--every"]
+        return ["heartbeat", f"--cluster={self.cluster}", *self._target(secrets), *of_deployment, *works, "--every"]
 
     def detector_arguments(self, secrets: str) -> list[str]:
         """The command line of a detector of DNS failures."""
@@ -117,7 +117,7 @@ def systemd_unit(setup: AgentSetup) -> str:
     lines = [f"LoadCredential={name}:/etc/muster/{setup.cluster}/{name}" for name in ("kubeconfig", *setup.keys)]
     if not setup.relay:
         entries = _git_environment("$CREDENTIALS_DIRECTORY", ssh=setup.ssh)
-        lines += [f"Environment='{one['name']}={one['value']}'" for one in entries if one["name"] != "HOME"]
+        lines += [f"Environment='{entry['name']}={entry['value']}'" for entry in entries if entry["name"] != "HOME"]
     return f"""\
 # The agent of {setup.cluster}: write it to /etc/systemd/system/muster-agent-{setup.cluster}.service, then
 # systemctl enable --now muster-agent-{setup.cluster}.service
@@ -163,10 +163,10 @@ def _roles(setup: AgentSetup) -> Iterator[Tree]:
         group = "cluster.open-cluster-management.io"
         rules.append({"apiGroups": [group], "resources": ["clusterclaims"], "verbs": ["list"]})
     yield from _role("ClusterRole", rules, setup, "")
-    own = {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": [NAME], "verbs": ["get"]}
+    of_agent = {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": [NAME], "verbs": ["get"]}
     remembered = {"apiGroups": [""], "resources": ["configmaps"],
                   "verbs": ["create", "delete", "get", "list", "patch"]}  # fmt: skip
-    own_rules: list[Tree] = [own, *([remembered] if "works" in setup.extras else [])]
+    own_rules: list[Tree] = [of_agent, *([remembered] if "works" in setup.extras else [])]
     yield from _role("Role", own_rules, setup, setup.namespace)
     if "addons" in setup.extras:
         leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}
@@ -226,8 +226,8 @@ def _git_environment(secrets: str, *, ssh: bool) -> list[Tree]:
     """Have git read credentials, or ssh its key and the keys of hosts, from files that they must not write."""
     if ssh:
         command = f'ssh -i "{secrets}/identity" -oIdentitiesOnly=yes -oUserKnownHostsFile="{secrets}/known_hosts"'
-        found = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": command}
-        return [{"name": name, "value": value} for name, value in found.items()]
+        environment = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": command}
+        return [{"name": name, "value": value} for name, value in environment.items()]
     helper = f'!f() {{ test "$1" != get || git credential-store --file="{secrets}/credentials" get; }}; f'
     entries = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
                "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": helper}  # fmt: skip

@@ -95,13 +95,13 @@ class Login:
 
     def headers(self, credential: Credential) -> list[tuple[str, str]]:
         """Return the headers of a request."""
-        found = list(self.impersonation)
+        headers = list(self.impersonation)
         if credential.token:
-            found.append(("Authorization", f"Bearer {credential.token}"))
+            headers.append(("Authorization", f"Bearer {credential.token}"))
         elif self.password is not None:
             encoded = base64.b64encode(":".join(self.password).encode()).decode()
-            found.append(("Authorization", f"Basic {encoded}"))
-        return found
+            headers.append(("Authorization", f"Basic {encoded}"))
+        return headers
 
     def _file_token(self) -> str:
         if self.token_file is None:
@@ -175,16 +175,16 @@ class ApiServer:
             # It may have become ready since it refused; what a server that is ready refuses again, it means.
             code, data = self._answer(method, target, body, form, deadline, renews=False)
         try:
-            found = read_json(data) if data else {}
+            answer = read_json(data) if data else {}
         except ValueError:
-            found = None
+            answer = None
         if code >= HTTPStatus.MULTIPLE_CHOICES:
-            raise ApiError(code, str(dig(found, "message") or f"{method} {path}: status {code}"))
-        if not isinstance(found, dict):
+            raise ApiError(code, str(dig(answer, "message") or f"{method} {path}: status {code}"))
+        if not isinstance(answer, dict):
             raise ApiError(0, f"{method} {path}: the answer is not an object")
         if method == "GET" and not self.login.impersonation and self._readiness is not None:
             self._readiness.answered(path)
-        return found
+        return answer
 
     def get_json(self, path: str, deadline: Deadline | None = None) -> dict[str, Tree]:
         """Return the object at a path."""
@@ -202,8 +202,8 @@ class ApiServer:
         """
         after, deadline = "", Deadline.after(self.list_seconds)
         while True:
-            one = min(deadline, Deadline.after(self.limit_seconds), key=lambda limit: limit.at)
-            page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query}, deadline=one)
+            of_page = min(deadline, Deadline.after(self.limit_seconds), key=lambda limit: limit.at)
+            page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query}, deadline=of_page)
             given = monotonic()
             yield page
             deadline = deadline.later(monotonic() - given)
@@ -377,8 +377,12 @@ def environment_proxy(url: str) -> str:
         address = ipaddress.ip_address(host)
     except ValueError:
         return proxies.get(parts.scheme, "")
-    networks = (one.strip() for one in proxies.get("no", "").split(",") if "/" in one)
-    return "" if address.is_loopback or any(_is_in(address, one) for one in networks) else proxies.get(parts.scheme, "")
+    networks = (network.strip() for network in proxies.get("no", "").split(",") if "/" in network)
+    return (
+        ""
+        if address.is_loopback or any(_is_in(address, network) for network in networks)
+        else proxies.get(parts.scheme, "")
+    )
 
 
 def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str) -> bool:

@@ -61,7 +61,7 @@ class Discovery:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
                 document = {}
-            self._known[api_version] = {one.kind: one for one in _resources(api_version, document)}
+            self._known[api_version] = {resource.kind: resource for resource in _resources(api_version, document)}
         return self._known[api_version].get(kind)
 
 
@@ -70,7 +70,7 @@ def _root(api_version: str) -> str:
 
 
 def _resources(api_version: str, document: Mapping[str, Tree]) -> Iterator[ApiResource]:
-    for one in mappings_at(dict(document), "resources"):
-        name = str(one.get("name"))
+    for resource in mappings_at(dict(document), "resources"):
+        name = str(resource.get("name"))
         if "/" not in name:  # else it is a subresource
-            yield ApiResource(api_version, str(one.get("kind")), name, one.get("namespaced") is True)
+            yield ApiResource(api_version, str(resource.get("kind")), name, resource.get("namespaced") is True)

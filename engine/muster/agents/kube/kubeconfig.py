@@ -25,15 +25,15 @@ def from_kubeconfig(path: Path, context: str | None = None) -> ApiServer:
 
     AccessError if a file cannot be read or does not tell how to reach a server. Plugins run at the first request.
     """
-    paths = [Path(one) for one in str(path).split(os.pathsep) if one]
+    paths = [Path(part) for part in str(path).split(os.pathsep) if part]
     # As kubectl does, skip files of a list that do not exist.
-    files = [_File(one, _load(one)) for one in paths if one.exists() or len(paths) == 1]
+    files = [_File(file, _load(file)) for file in paths if file.exists() or len(paths) == 1]
     name = context or next((current for file in files if (current := file.body.get("current-context"))), None)
     if not name:
-        known = sorted(str(entry.get("name")) for file in files for entry in mappings_at(file.body, "contexts"))
-        if not known:
+        contexts = sorted(str(entry.get("name")) for file in files for entry in mappings_at(file.body, "contexts"))
+        if not contexts:
             raise AccessError(f"{path} is not a kubeconfig: it has no contexts")
-        raise AccessError(f"{path} has no current-context: name one with --context: {', '.join(known)}")
+        raise AccessError(f"{path} has no current-context: name one with --context: {', '.join(contexts)}")
     chosen = _entry(files, "contexts", name).body
     cluster = _entry(files, "clusters", chosen.get("cluster"))
     user = _entry(files, "users", chosen["user"]) if chosen.get("user") else _File(path, {})

@@ -104,7 +104,7 @@ def login_plugin(spec: Mapping[str, Tree], cluster: Mapping[str, Tree], folder: 
         info["spec"]["cluster"] = _cluster_info(cluster)
     # As in a shell, a name without a slash is looked up on PATH, and a path begins at the kubeconfig's folder.
     program = str(folder / command) if "/" in command else command
-    environ = {str(one.get("name")): str(one.get("value", "")) for one in mappings_at(spec, "env")}
+    environ = {str(entry.get("name")): str(entry.get("value", "")) for entry in mappings_at(spec, "env")}
     return LoginPlugin(
         (program, *map(str, spec.get("args") or ())), {**environ, "KUBERNETES_EXEC_INFO": json.dumps(info)}, version,
         str(spec.get("installHint") or ""),
@@ -114,7 +114,7 @@ def login_plugin(spec: Mapping[str, Tree], cluster: Mapping[str, Tree], folder: 
 def _cluster_info(cluster: Mapping[str, Tree]) -> dict[str, Tree]:
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url")
     extensions = mappings_at(dict(cluster), "extensions")
-    config = [one.get("extension") for one in extensions if one.get("name") == f"{_GROUP}/exec"]
+    config = [extension.get("extension") for extension in extensions if extension.get("name") == f"{_GROUP}/exec"]
     return {**{name: cluster[name] for name in names if name in cluster}, **({"config": config[0]} if config else {})}
 
 

@@ -51,5 +51,5 @@ class Readiness:
             witness, now = self._witness, self.monotonic()
             self._refused_since = now if self._refused_since is None else self._refused_since
             lasted = now - self._refused_since >= PATIENCE_SECONDS
-        known = self.get(witness, anonymous=False) if witness else 0
-        return lasted or (known not in DOUBTFUL and 0 < known < HTTPStatus.INTERNAL_SERVER_ERROR)
+        status = self.get(witness, anonymous=False) if witness else 0
+        return lasted or (status not in DOUBTFUL and 0 < status < HTTPStatus.INTERNAL_SERVER_ERROR)

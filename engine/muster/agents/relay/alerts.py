@@ -79,39 +79,39 @@ def read_alert(message: Tree, rule: AlertRule) -> tuple[str, Alert]:
     """Return the fingerprint and the state of an alert of a webhook."""
     labels, notes = mapping_at(message, "labels"), mapping_at(message, "annotations")
     name = str(labels.get("alertname", ""))
-    text = next((str(notes[one]) for one in _TEXTS if notes.get(one)), name)
+    text = next((str(notes[note]) for note in _TEXTS if notes.get(note)), name)
     status = rule.status if message.get("status") == "firing" else ""
     return str(message["fingerprint"]), Alert(str(message["startsAt"]), status, name, text[:_LONGEST])
 
 
-def with_alert(known: Alerts, fingerprint: str, now: Alert) -> Alerts:
+def with_alert(alerts: Alerts, fingerprint: str, now: Alert) -> Alerts:
     """Return the alerts of a condition after a notification; the same ones if it is an old one."""
-    before = known.get(fingerprint)
+    before = alerts.get(fingerprint)
     if before is not None:
         began, begins = try_time(before.started), try_time(now.started)
         if before == now or (began is not None and begins is not None and begins < began):
-            return known
+            return alerts
         if begins == began and not before.status:
-            return known
-    kept = sorted({**known, fingerprint: now}.items(), key=lambda item: item[1].started, reverse=True)
+            return alerts
+    kept = sorted({**alerts, fingerprint: now}.items(), key=lambda item: item[1].started, reverse=True)
     kept.sort(key=lambda item: not item[1].status)
     return dict(kept[:MOST_ALERTS])
 
 
-def outcome(known: Alerts, rule: AlertRule) -> tuple[str, str, str]:
+def outcome(alerts: Alerts, rule: AlertRule) -> tuple[str, str, str]:
     """Return status, reason and message of the condition."""
-    firing = sorted((_ORDER.index(one.status), one.started, key) for key, one in known.items() if one.status)
+    firing = sorted((_ORDER.index(alert.status), alert.started, key) for key, alert in alerts.items() if alert.status)
     if not firing:
-        last = max(known.values(), key=lambda one: one.started)
+        last = max(alerts.values(), key=lambda alert: alert.started)
         return rule.resolved, RESOLVED, f"{last.name} is resolved"
-    alert = known[firing[0][2]]
+    alert = alerts[firing[0][2]]
     more = f" (and {len(firing) - 1} more)" if len(firing) > 1 else ""
     return alert.status, alert.name or "Alert", f"{alert.text}{more}"
 
 
-def encode_alerts(known: Alerts) -> bytes:
+def encode_alerts(alerts: Alerts) -> bytes:
     """Return the alerts as a file keeps them."""
-    rows = {key: [one.started, one.status, one.name, one.text] for key, one in sorted(known.items())}
+    rows = {key: [alert.started, alert.status, alert.name, alert.text] for key, alert in sorted(alerts.items())}
     return f"{json.dumps(rows, indent=0)}\n".encode()
 
 

@@ -46,16 +46,16 @@ class TokenFile:
 
     def admits(self, cluster: str, token: str) -> bool:
         """Does the token belong to the cluster's agent?"""
-        known = self._tokens()
-        return known is not None and matches_digest(known.agents.get(cluster, ""), token)
+        tokens = self._tokens()
+        return tokens is not None and matches_digest(tokens.agents.get(cluster, ""), token)
 
     def sender(self, token: str) -> Sender | None:
         """Return who has the token."""
-        known = self._tokens()
-        return None if known is None else known.senders.get(token_digest(token))
+        tokens = self._tokens()
+        return None if tokens is None else tokens.senders.get(token_digest(token))
 
     def _read(self, text: str) -> _Tokens:
-        found = _Tokens({}, {})
+        tokens = _Tokens({}, {})
         for number, line in enumerate(text.splitlines(), 1):
             words = line.split()
             if not words or words[0].startswith("#"):
@@ -65,9 +65,9 @@ class TokenFile:
                 continue
             name, digest = words[0], words[1].lower()
             if len(words) == 2:
-                found.agents[name] = digest
-            found.senders[digest] = Sender(name, Mandate(words[2].split(",") if len(words) == 3 else [name]))
-        return found
+                tokens.agents[name] = digest
+            tokens.senders[digest] = Sender(name, Mandate(words[2].split(",") if len(words) == 3 else [name]))
+        return tokens
 
 
 def _problem_of(words: Sequence[str]) -> str:
@@ -98,11 +98,11 @@ class ClientCertificates:
         """Return the cluster whose agent has the certificate (DER); empty for none."""
         from muster.git.signatures.certificate import issued_of  # needs the extra `identity`
 
-        found = issued_of(ssl.DER_cert_to_PEM_cert(certificate).encode())
-        if found is None or not found.begin <= self.clock() < found.end:
+        names = issued_of(ssl.DER_cert_to_PEM_cert(certificate).encode())
+        if names is None or not names.begin <= self.clock() < names.end:
             return ""
-        issued = ((one.user, one.key) for one in self.hub.issued(found.cluster))
-        return found.cluster if (found.user, found.key) in issued else ""
+        issued = ((issued_key.user, issued_key.key) for issued_key in self.hub.issued(names.cluster))
+        return names.cluster if (names.user, names.key) in issued else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class Authentication:
 
     def sender(self, request: HttpRequest) -> Sender | None:
         """Return who sends the request; None if it shows neither a known token nor a valid certificate."""
-        if self.tokens and request.bearer is not None and (known := self.tokens.sender(request.bearer)):
-            return known
+        if self.tokens and request.bearer is not None and (holder := self.tokens.sender(request.bearer)):
+            return holder
         cluster = self._cluster(request)
         return Sender(cluster, Mandate([cluster])) if cluster else None
 

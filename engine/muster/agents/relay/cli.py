@@ -165,8 +165,8 @@ def _mirror(
         settings = fleet_settings(remote, branch, os.environ)
         if why := why_unheard(settings, name):
             log(why, err=True)
-        own = RelayBranch(repository, name, remote, reports="cluster")
-        mirror = HubMirror(own, clusters, present, limits=settings.limits)
+        relay_branch = RelayBranch(repository, name, remote, reports="cluster")
+        mirror = HubMirror(relay_branch, clusters, present, limits=settings.limits)
         mirror.load()
         if once:
             readers = list_all(server, mirror)
@@ -278,8 +278,8 @@ def _authentication(
             context = server_context(certificate, key, client_authority, optional=tokens is not None)
         except OSError as error:
             raise click.UsageError(f"--tls-cert, --tls-key or --client-ca: {error}.") from error
-    known = TokenFile(tokens, log) if tokens else None
+    token_file = TokenFile(tokens, log) if tokens else None
     if client_authority is None:
-        return Authentication(known, context=context)
+        return Authentication(token_file, context=context)
     with identity_errors():
-        return Authentication(known, ClientCertificates(hub, present), context)
+        return Authentication(token_file, ClientCertificates(hub, present), context)

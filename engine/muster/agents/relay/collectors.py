@@ -79,7 +79,7 @@ class Collectors:
         malformed; RepositoryError if it cannot be kept: then nothing counts."""
         message = read_message(body, "Webhook")
         ignored, forbidden = list[str](), list[str]()
-        found: dict[Subject, list[tuple[AlertRule, Tree]]] = {}
+        by_subject: dict[Subject, list[tuple[AlertRule, Tree]]] = {}
         for alert in mappings_at(message, "alerts"):
             labels = mapping_at(alert, "labels")
             name = labels.get("alertname", alert["fingerprint"])
@@ -91,57 +91,57 @@ class Collectors:
             elif why := self._why_not(sender, rule.kind, cluster):
                 forbidden.append(f"{name}: {why}")
             else:
-                found.setdefault(Subject(rule.kind, cluster, rule.condition), []).append((rule, alert))
-        if forbidden and not found:
+                by_subject.setdefault(Subject(rule.kind, cluster, rule.condition), []).append((rule, alert))
+        if forbidden and not by_subject:
             raise ForbiddenError("; ".join(forbidden[:_MOST_NAMED]))
-        self._keep_alerts(sender, found)
-        return Taken(sum(map(len, found.values())), [*forbidden, *ignored])
+        self._keep_alerts(sender, by_subject)
+        return Taken(sum(map(len, by_subject.values())), [*forbidden, *ignored])
 
     def take_reports(self, sender: Sender, body: bytes) -> Taken:
         """Take conditions and adapters' reports, all or none. ForbiddenError if one is of a cluster of others;
         ValueError if one is malformed, or beyond the limits; RepositoryError if they cannot be kept."""
         message, now = read_message(body, "Reports"), self.clock()
         said, texts = dict[Subject, Tree](), dict[FilePath, bytes]()
-        for one in mappings_at(message, "conditions"):
-            kind, cluster = BY_NAME[one.get("kind", MANAGED_CLUSTER.name)], one["cluster"]
+        for condition in mappings_at(message, "conditions"):
+            kind, cluster = BY_NAME[condition.get("kind", MANAGED_CLUSTER.name)], condition["cluster"]
             self._check(sender, kind, cluster)
-            said[Subject(kind, cluster, one["type"])] = one
-        for one in mappings_at(message, "reports"):
-            kind, cluster = TARGETS[one.get("kind", MANAGED_CLUSTER.name)], one["cluster"]
+            said[Subject(kind, cluster, condition["type"])] = condition
+        for reported in mappings_at(message, "reports"):
+            kind, cluster = TARGETS[reported.get("kind", MANAGED_CLUSTER.name)], reported["cluster"]
             self._check(sender, MANAGED_CLUSTER if kind.namespaced else kind, cluster)
-            report = _report(one, kind, now)
+            report = _report(reported, kind, now)
             path = f"{sender.name}/reports/{quote(report['metadata']['name'], safe='')}.yaml"
             texts[cluster, path] = file_text(report).encode()
         paths = {subject: _condition_path(sender, subject, "conditions") for subject in said}
 
-        def make(known: Mapping[FilePath, bytes]) -> Changes:
+        def make(files: Mapping[FilePath, bytes]) -> Changes:
             made: dict[FilePath, bytes | None] = dict(texts)
             for subject, path in paths.items():
-                one = said[subject]
-                outcome_there = one["status"], one.get("reason", ""), one.get("message", "")
+                report = said[subject]
+                outcome_there = report["status"], report.get("reason", ""), report.get("message", "")
                 made[path] = (
-                    None if one["status"] is None else _condition_file(subject, known.get(path), outcome_there, now)
+                    None if report["status"] is None else _condition_file(subject, files.get(path), outcome_there, now)
                 )
-            return {path: text for path, text in made.items() if text is not None or path in known}
+            return {path: text for path, text in made.items() if text is not None or path in files}
 
         self.files.change(paths.values(), make)
         return Taken(len(texts) + len(said))
 
-    def _keep_alerts(self, sender: Sender, found: Mapping[Subject, Sequence[tuple[AlertRule, Tree]]]) -> None:
-        paths = {subject: _condition_path(sender, subject, "alerts") for subject in found}
+    def _keep_alerts(self, sender: Sender, by_subject: Mapping[Subject, Sequence[tuple[AlertRule, Tree]]]) -> None:
+        paths = {subject: _condition_path(sender, subject, "alerts") for subject in by_subject}
         now = self.clock()
 
-        def make(known: Mapping[FilePath, bytes]) -> Changes:
+        def make(files: Mapping[FilePath, bytes]) -> Changes:
             made: dict[FilePath, bytes | None] = {}
             for subject, path in paths.items():
                 kept = _alerts_path(path)
-                before: Alerts = decode_alerts(known.get(kept))
-                after, rule = before, found[subject][0][0]
-                for rule, alert in found[subject]:
+                before: Alerts = decode_alerts(files.get(kept))
+                after, rule = before, by_subject[subject][0][0]
+                for rule, alert in by_subject[subject]:
                     after = with_alert(after, *read_alert(alert, rule))
                 if after is not before:
                     made[kept] = encode_alerts(after)
-                    made[path] = _condition_file(subject, known.get(path), outcome(after, rule), now)
+                    made[path] = _condition_file(subject, files.get(path), outcome(after, rule), now)
             return made
 
         self.files.change([*paths.values(), *map(_alerts_path, paths.values())], make)
@@ -183,15 +183,16 @@ def _condition_file(subject: Subject, before: bytes | None, said: tuple[str, str
     return file_text(body).encode()
 
 
-def _report(one: Mapping[str, Tree], kind: Kind, now: datetime) -> Tree:
+def _report(reported: Mapping[str, Tree], kind: Kind, now: datetime) -> Tree:
     """The AdapterReport of a message. ValueError if the fleet's schema refuses it."""
-    cluster = one["cluster"]
-    target: ObjectId = kind.id(one["name"], cluster) if kind.namespaced else kind.id(cluster)
+    cluster = reported["cluster"]
+    target: ObjectId = kind.id(reported["name"], cluster) if kind.namespaced else kind.id(cluster)
     conditions = [
-        ReportCondition(c["type"], c["status"], c.get("reason", ""), c.get("message", "")) for c in one["conditions"]
+        ReportCondition(c["type"], c["status"], c.get("reason", ""), c.get("message", ""))
+        for c in reported["conditions"]
     ]
     report = report_object(
-        target, cluster, one["adapter"], one["observed_generation"], now, conditions, one.get("data")
+        target, cluster, reported["adapter"], reported["observed_generation"], now, conditions, reported.get("data")
     )
     check_report(report)
     return report

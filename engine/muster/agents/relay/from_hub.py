@@ -48,7 +48,7 @@ def why_unheard(settings: AgentSettings, name: str) -> str:
 
 def list_all(server: ApiServer, mirror: HubMirror) -> list[CollectionReader]:
     """List every collection once, for `--once`. RepositoryError if the server refuses or does not answer."""
-    readers = [CollectionReader(server, one, mirror) for one in mirror.collections]
+    readers = [CollectionReader(server, collection, mirror) for collection in mirror.collections]
     for reader in readers:
         try:
             while not reader.is_listed:
@@ -62,7 +62,7 @@ def list_all(server: ApiServer, mirror: HubMirror) -> list[CollectionReader]:
 def following(server: ApiServer, mirror: HubMirror, log: Callable[..., None]) -> Iterator[list[CollectionReader]]:
     """Read every collection in a thread of its own while the block runs. The threads keep no process alive."""
     stop, troubles = Event(), Troubles(log)
-    readers = [CollectionReader(server, one, mirror, troubles) for one in mirror.collections]
+    readers = [CollectionReader(server, collection, mirror, troubles) for collection in mirror.collections]
     for reader in readers:
         Thread(target=reader.follow, args=(stop,), daemon=True, name=f"muster-{reader.collection.kind.plural}").start()
     try:

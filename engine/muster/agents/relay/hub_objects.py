@@ -142,7 +142,7 @@ def _proposed(body: Tree) -> Tree:
 
 def rbac(collections: Iterable[HubCollection] = COLLECTIONS) -> list[Tree]:
     """Return a service account that may read the collections and nothing else."""
-    by_group = grouped((one.kind.group, one.kind.plural) for one in collections)
+    by_group = grouped((collection.kind.group, collection.kind.plural) for collection in collections)
     rules: list[Tree] = [
         {"apiGroups": [group], "resources": sorted(set(plurals)), "verbs": ["get", "list", "watch"]}
         for group, plurals in sorted(by_group.items())

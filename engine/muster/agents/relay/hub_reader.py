@@ -118,7 +118,7 @@ class CollectionReader:
         return 0.0 if self._version else _FIRST_PAUSE_SECONDS
 
     def _list(self) -> None:
-        found, version = set[FileKey](), ""
+        keys, version = set[FileKey](), ""
         self.passed_over.clear()
         query = {**self.collection.query, "limit": str(self.collection.page)}
         for page in self.server.pages(self.collection.path, **query):
@@ -128,9 +128,9 @@ class CollectionReader:
                 except PassedOver as reason:
                     self.passed_over[str(reason)] += 1
                 else:
-                    found.update(() if key is None else (key,))
+                    keys.update(() if key is None else (key,))
             version = str(dig(page, "metadata", "resourceVersion") or "")
-        self.mirror.listed(self.collection, found)
+        self.mirror.listed(self.collection, keys)
         self._version, self._missing_since, self.is_listed = version, None, True
 
     def _watch(self) -> None:

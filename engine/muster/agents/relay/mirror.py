@@ -66,7 +66,7 @@ class HubMirror:
             if folder == COLLECTED or path == COMMIT or not path:
                 continue
             self._known.setdefault(cluster, {})[path] = entry.oid, entry.size or 0
-            if not any(one.owns(path) for one in self.collections):
+            if not any(collection.owns(path) for collection in self.collections):
                 self._change(cluster, path, None)
 
     @property
@@ -118,8 +118,12 @@ class HubMirror:
         with self._lock:
             if not self.is_complete:
                 return 0
-            if self._absent.issuperset(one for one in self.collections if one.clusters):
-                kinds = ", ".join(f"{one.kind.plural}.{one.kind.group}" for one in self.collections if one.clusters)
+            if self._absent.issuperset(collection for collection in self.collections if collection.clusters):
+                kinds = ", ".join(
+                    f"{collection.kind.plural}.{collection.kind.group}"
+                    for collection in self.collections
+                    if collection.clusters
+                )
                 raise RepositoryError(f"the API server has none of {kinds}", "give the kubeconfig of a hub")
             sending = {name: {**self._refused.pop(name, {}), **files} for name, files in self._unsent.items()}
             self._unsent = {}
@@ -147,8 +151,10 @@ class HubMirror:
         """Return the number of files of each kind."""
         with self._lock:
             paths = [path for files in self._known.values() for path in files]
-        found = Counter(one.kind.name for path in paths for one in self.collections if one.owns(path))
-        return dict(sorted(found.items()))
+        counts = Counter(
+            collection.kind.name for path in paths for collection in self.collections if collection.owns(path)
+        )
+        return dict(sorted(counts.items()))
 
     def _change(self, cluster: str, path: str, content: bytes | None) -> None:
         files = self._known.get(cluster, {})

@@ -111,10 +111,10 @@ class Relay:
         if size > self.limits.max_bytes or len(files) > self.limits.max_files:
             raise ValueError(f"more than {self.limits.max_bytes} bytes or {self.limits.max_files} files")
         self._check_signed_commit(files)
-        known = self.look(cluster)
+        contents = self.look(cluster)
         with self._lock:
-            if known.commit != expected or self._posted.get(cluster) not in (None, known.files):
-                return Moved(known.commit)
+            if contents.commit != expected or self._posted.get(cluster) not in (None, contents.files):
+                return Moved(contents.commit)
             self._posted[cluster] = files
             self._unsent.add(cluster)
         return RefContents(files_digest(files), files)
@@ -207,15 +207,15 @@ class Relay:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
         listing = AgentFiles(self.repository.objects, refs, self.limits)
         self._excluded |= {skip.ref.removeprefix("agents/"): skip.detail for skip in listing.skipped if not skip.path}
-        files = {ref: list(found) for ref, found in groupby(listing.found, lambda one: one.ref)}
+        files = {ref: list(files_of_ref) for ref, files_of_ref in groupby(listing.found, lambda file: file.ref)}
         for (cluster, commit), answer in zip(
             moved.items(), self.repository.objects.read(list(moved.values())), strict=True
         ):
             if isinstance(answer, UnreadableError) or cluster in self._excluded:
                 continue
             try:
-                found = files.get(f"agents/{cluster}", ())
-                yield cluster, (commit, self._folder_commands(cluster, answer.content, found))
+                files_of_ref = files.get(f"agents/{cluster}", ())
+                yield cluster, (commit, self._folder_commands(cluster, answer.content, files_of_ref))
             except ValueError as error:
                 self._excluded[cluster] = str(error)
 
@@ -233,8 +233,8 @@ class Relay:
     def _agent_tips(self) -> dict[str, str]:
         """By cluster, the tip of its agent's branch in the relay's repository."""
         listing = self.repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", _AGENTS)
-        found = (line.partition(" ") for line in listing.decode("utf-8", "surrogateescape").splitlines())
-        named = ((name.removeprefix(_AGENTS), commit) for commit, _, name in found)
+        rows = (line.partition(" ") for line in listing.decode("utf-8", "surrogateescape").splitlines())
+        named = ((name.removeprefix(_AGENTS), commit) for commit, _, name in rows)
         return {cluster: commit for cluster, commit in named if is_cluster_name(cluster)}
 
     def _initial_files(self, cluster: str) -> Mapping[str, bytes]:

@@ -67,8 +67,8 @@ class RelayServer(HttpServer):
     def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
         """Refuse unauthenticated requests before their body is read, so that they cannot fill the memory."""
         is_agents = request.path.startswith(PREFIX)
-        own = ("GET",) if request.path.endswith("/hub") else ("GET", "PUT")
-        allowed = _METHODS.get(request.path, own if is_agents else ())
+        methods = ("GET",) if request.path.endswith("/hub") else ("GET", "PUT")
+        allowed = _METHODS.get(request.path, methods if is_agents else ())
         if allowed and request.method not in allowed:
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow=", ".join(allowed))
         if request.path == DOCUMENT:
@@ -109,15 +109,15 @@ class RelayServer(HttpServer):
                 return _json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
         if rest:
             return _NOT_FOUND
-        known, form = self.relay.look(cluster), self.relay.repository.object_format
-        found: Tree = {"commit": known.commit, "files": encode_files(known.files), "objectFormat": form}
-        return _json(HTTPStatus.OK, found)
+        contents, form = self.relay.look(cluster), self.relay.repository.object_format
+        answer: Tree = {"commit": contents.commit, "files": encode_files(contents.files), "objectFormat": form}
+        return _json(HTTPStatus.OK, answer)
 
     def _sender(self, request: HttpRequest) -> str | None:
         """Who sends a request, if it may be sent: the agent of the cluster in its path, or any collector."""
         if request.path in _METHODS:
-            known = self.authentication.sender(request)
-            return None if known is None else known.name
+            sender = self.authentication.sender(request)
+            return None if sender is None else sender.name
         cluster = request.path.removeprefix(PREFIX).partition("/")[0]
         is_agent_path = request.path.startswith(PREFIX) and is_cluster_name(cluster)
         return cluster if is_agent_path and self.authentication.admits(cluster, request) else None

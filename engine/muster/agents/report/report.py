@@ -99,8 +99,8 @@ def check_report(body: Tree) -> None:
         raise ValueError(f"the fleet could not read the report: {error}. Send less.") from error
     source = SourceFile("report", "", lambda: data)
     part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
-    for found in schema_findings(Object(id_, body, (part,))):
-        raise ValueError(f"the report is not valid: {found.message}. {found.hint}".strip())
+    for finding in schema_findings(Object(id_, body, (part,))):
+        raise ValueError(f"the report is not valid: {finding.message}. {finding.hint}".strip())
 
 
 def send(

@@ -80,17 +80,24 @@ class _Work:
     @property
     def keys(self) -> set[ResourceKey]:
         """The objects that it is about."""
-        return {one.key for one in self.manifests if one.key is not None}
+        return {manifest.key for manifest in self.manifests if manifest.key is not None}
 
     def owned(self) -> dict[ResourceKey, AppliedObject]:
         """The objects that go with the work."""
-        found = dict[ResourceKey, AppliedObject]()
-        for one in self.manifests:
-            if one.resource is None or one.key is None or one.problem or is_orphaned(self.spec, one.key):
+        owned = dict[ResourceKey, AppliedObject]()
+        for manifest in self.manifests:
+            if (
+                manifest.resource is None
+                or manifest.key is None
+                or manifest.problem
+                or is_orphaned(self.spec, manifest.key)
+            ):
                 continue
-            if options_of(self.spec, one.key).strategy != READ_ONLY:
-                found[one.key] = AppliedObject(one.key, one.resource.version, one.resource.namespaced)
-        return found
+            if options_of(self.spec, manifest.key).strategy != READ_ONLY:
+                owned[manifest.key] = AppliedObject(
+                    manifest.key, manifest.resource.version, manifest.resource.namespaced
+                )
+        return owned
 
 
 @dataclass
@@ -144,8 +151,8 @@ class WorkAgent:
         if self._status is None:
             self._status = dict(self.reported())
         self._status = {name: status for name, status in self._status.items() if name in works.bodies}
-        found = [self._work(name, body) for name, body in sorted(works.bodies.items())]
-        problems = self._bring(works, [one for one in found if one is not None])
+        works_here = [self._work(name, body) for name, body in sorted(works.bodies.items())]
+        problems = self._bring(works, [work for work in works_here if work is not None])
         with self._lock:
             self._finished = dict(self._status)
         return problems
@@ -160,7 +167,7 @@ class WorkAgent:
         self._wake.set()
 
     def _run(self, on_change: Callable[[], None], complain: Callable[[str], None]) -> None:
-        told = list[str]()
+        reported = list[str]()
         while not self._stop.is_set():
             before = self.status()
             try:
@@ -170,9 +177,9 @@ class WorkAgent:
             except Exception as error:  # noqa: BLE001 - one work that cannot be handled must not end the agent
                 problems = [f"works cannot be applied: {type(error).__name__}: {error}"]
             for problem in problems:
-                if problem not in told:
+                if problem not in reported:
                     complain(problem)
-            told = problems
+            reported = problems
             if self.status() != before:
                 with contextlib.suppress(Exception):
                     on_change()
@@ -207,10 +214,10 @@ class WorkAgent:
 
     def _conclude(self, work: _Work) -> None:
         assert self._status is not None
-        results = [work.results[one.ordinal] for one in work.manifests]
+        results = [work.results[manifest.ordinal] for manifest in work.manifests]
         before = self._status.get(work.name)
         self._status[work.name] = work_status(results, work.generation, before, self.now(), work.problems)
-        failed = any(one.applied is not None and one.applied.status != "True" for one in results)
+        failed = any(result.applied is not None and result.applied.status != "True" for result in results)
         if failed or work.problems:
             self._applied.pop(work.name, None)
 
@@ -224,7 +231,9 @@ class WorkAgent:
             refusal = refusal or str(error)
         refusal = refusal or self._all(work, inventories, work.manifests, due=due)
         if refusal:
-            work.results = {one.ordinal: ManifestResult(one.meta(), _failure(refusal)) for one in work.manifests}
+            work.results = {
+                manifest.ordinal: ManifestResult(manifest.meta(), _failure(refusal)) for manifest in work.manifests
+            }
         elif due:
             if late := self._late(work):
                 refusal = self._all(work, inventories, late, due=True)
@@ -238,37 +247,39 @@ class WorkAgent:
         if due and (refusal := self._record(work, inventories, work.owned())):
             return refusal
         server, uids = server_of(self.server, work.executor), dict[ResourceKey, str]()
-        for one in in_order(manifests):
-            work.results[one.ordinal], obj = self._one(server, work, one, due=due)
-            if one.key is not None and (uid := dig(obj, "metadata", "uid")):
-                uids[one.key] = str(uid)
+        for manifest in in_order(manifests):
+            work.results[manifest.ordinal], obj = self._one(server, work, manifest, due=due)
+            if manifest.key is not None and (uid := dig(obj, "metadata", "uid")):
+                uids[manifest.key] = str(uid)
         if not due:
             return ""
-        known = inventories[work.name].entries
-        owned = {key: replace(entry, uid=uids.get(key) or known[key].uid) for key, entry in work.owned().items()}
+        entries = inventories[work.name].entries
+        owned = {key: replace(entry, uid=uids.get(key) or entries[key].uid) for key, entry in work.owned().items()}
         return self._record(work, inventories, owned)
 
     def _late(self, work: _Work) -> list[Manifest]:
         """Return the manifests whose kinds the server serves only since the work's definitions were applied."""
-        unknown = {one.ordinal for one in work.manifests if one.resource is None}
-        if not unknown or not any(one.body.get("kind") == _DEFINITION for one in work.manifests):
+        unknown = {manifest.ordinal for manifest in work.manifests if manifest.resource is None}
+        if not unknown or not any(manifest.body.get("kind") == _DEFINITION for manifest in work.manifests):
             return []
         for _ in range(_LATEST_CHECKS):
             work.manifests = read_manifests(work.spec, self._kinds.find)
-            if all(one.resource is not None for one in work.manifests):
+            if all(manifest.resource is not None for manifest in work.manifests):
                 break
             self._stop.wait(_CHECK_SECONDS)
-        return [one for one in work.manifests if one.ordinal in unknown and one.resource is not None]
+        return [
+            manifest for manifest in work.manifests if manifest.ordinal in unknown and manifest.resource is not None
+        ]
 
     def _record(
         self, work: _Work, inventories: dict[str, WorkInventory], owned: Mapping[ResourceKey, AppliedObject]
     ) -> str:
         """Write down the objects of a work beside those that it had before; return why that is not possible."""
         before = inventories.get(work.name, WorkInventory())
-        known = {key: entry for key, entry in owned.items() if entry.uid or key not in before.entries}
+        entries = {key: entry for key, entry in owned.items() if entry.uid or key not in before.entries}
         # What the work says to leave alone is forgotten here; what it does not have any more is removed later.
         kept = {key: entry for key, entry in before.entries.items() if key in owned or key not in work.keys}
-        inventories[work.name] = WorkInventory({**kept, **known}, work.executor)
+        inventories[work.name] = WorkInventory({**kept, **entries}, work.executor)
         return self._save(work.name, inventories)
 
     def _save(self, name: str, inventories: dict[str, WorkInventory]) -> str:
@@ -285,8 +296,8 @@ class WorkAgent:
         assert self._status is not None
         options = options_of(work.spec, manifest.key) if manifest.key is not None else ManifestOptions()
         meta, applied, obj = manifest.meta(), None, None
-        known = manifest_conditions(self._status.get(work.name), meta)
-        if due and mapping_at(known.get(COMPLETE)).get("status") == "True":
+        conditions = manifest_conditions(self._status.get(work.name), meta)
+        if due and mapping_at(conditions.get(COMPLETE)).get("status") == "True":
             applied = IS_APPLIED  # it is not updated any more
         elif due:
             applied, obj = _tried(server, work, manifest, options)
@@ -306,17 +317,17 @@ class WorkAgent:
             work = by_name.get(name)
             if work is None and name in works.bodies:
                 continue  # its spec cannot be trusted, so what it has stays
-            if work is not None and any(one.resource is None for one in work.manifests):
+            if work is not None and any(manifest.resource is None for manifest in work.manifests):
                 continue  # an object whose kind is unknown may be one of those that look superfluous
             inventory = inventories[name]
-            stale = {key: one for key, one in inventory.entries.items() if work is None or key not in work.keys}
+            stale = {key: entry for key, entry in inventory.entries.items() if work is None or key not in work.keys}
             held = {key for key in stale if _is_held(key, name, by_name, inventories)}
             left, failures = remove(
-                server_of(self.server, inventory.executor), [one for key, one in stale.items() if key not in held]
+                server_of(self.server, inventory.executor), [entry for key, entry in stale.items() if key not in held]
             )
             if failures and inventory.executor:  # it had the right when it applied; its account may be gone by now
                 left, failures = remove(self.server, left.values())
-            kept = {key: one for key, one in inventory.entries.items() if key not in stale}
+            kept = {key: entry for key, entry in inventory.entries.items() if key not in stale}
             inventories[name] = WorkInventory({**kept, **left}, inventory.executor)
             failures += filter(None, [self._save(name, inventories)])
             if work is None:

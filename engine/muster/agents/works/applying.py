@@ -96,9 +96,9 @@ def apply_manifest(server: ApiServer, manifest: Manifest, options: ManifestOptio
 
 
 def _created(server: ApiServer, manifest: Manifest) -> Tree:
-    known = _existing(server, manifest)
-    if known is not None:
-        return known
+    existing = _existing(server, manifest)
+    if existing is not None:
+        return existing
     collection = manifest.path.rpartition("/")[0]
     query = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
     return server.request("POST", collection, query, manifest.body)
@@ -110,11 +110,11 @@ def _applied(server: ApiServer, manifest: Manifest, config: Tree) -> Tree:
     ignored = mappings_at(config, "ignoreFields")
     if ignored:
         manifest, reduced = _with_hash(manifest, ignored)
-        known = _existing(server, manifest)
+        existing = _existing(server, manifest)
         hashed = mapping_at(reduced, "metadata", "annotations")[_SPEC_HASH]
-        if mapping_at(known, "metadata", "annotations").get(_SPEC_HASH) == hashed:
-            return known
-        body = manifest.body if known is None else reduced
+        if mapping_at(existing, "metadata", "annotations").get(_SPEC_HASH) == hashed:
+            return existing
+        body = manifest.body if existing is None else reduced
     manager = str(dig(config, "fieldManager") or MANAGER)
     return server.apply(manifest.path, body, manager, force=dig(config, "force") is True)
 

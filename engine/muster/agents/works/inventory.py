@@ -61,8 +61,8 @@ class InventoryStore:
 
     def load(self) -> dict[str, WorkInventory]:
         """Return the inventories by the name of their work."""
-        found = self.server.list(self._path(), labelSelector=f"{_LABEL}=true")
-        bodies = [mapping_at(one, "data") for one in found]
+        config_maps = self.server.list(self._path(), labelSelector=f"{_LABEL}=true")
+        bodies = [mapping_at(config_map, "data") for config_map in config_maps]
         self._known = {
             str(data.get("work")): _inventory(data) for data in bodies if data.get("cluster") == self.cluster
         }
@@ -77,7 +77,9 @@ class InventoryStore:
             self._delete(name)
             self._known.pop(work, None)
             return
-        entries = [[*one.key, one.version, one.namespaced, one.uid] for _, one in sorted(inventory.entries.items())]
+        entries = [
+            [*entry.key, entry.version, entry.namespaced, entry.uid] for _, entry in sorted(inventory.entries.items())
+        ]
         body = {
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": self.namespace, "labels": {_LABEL: "true"}},
@@ -105,7 +107,7 @@ def _inventory(data: Mapping[str, Tree]) -> WorkInventory:
     except (ValueError, TypeError, IndexError) as error:
         message = f"what was applied for the work {data.get('work')} cannot be read"
         raise ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message) from error
-    return WorkInventory({one.key: one for one in entries}, str(data.get("executor") or ""))
+    return WorkInventory({entry.key: entry for entry in entries}, str(data.get("executor") or ""))
 
 
 def remove(server: ApiServer, entries: Iterable[AppliedObject]) -> tuple[dict[ResourceKey, AppliedObject], list[str]]:
@@ -134,8 +136,8 @@ def is_outage(error: ApiError) -> bool:
 def _remove(server: ApiServer, entry: AppliedObject) -> bool:
     """Delete an object; return whether it still exists."""
     try:
-        known = server.get_json(entry.path)
-        metadata = mapping_at(known, "metadata")
+        existing = server.get_json(entry.path)
+        metadata = mapping_at(existing, "metadata")
         if not _is_ours(metadata, entry.uid):
             return False
         if "deletionTimestamp" not in metadata:
@@ -153,5 +155,5 @@ def _is_ours(metadata: Mapping[str, Tree], uid: str) -> bool:
     if uid:
         return metadata.get("uid") == uid
     # The agent was killed before it knew the uid.
-    managers = (str(dig(one, "manager")) for one in mappings_at(dict(metadata), "managedFields"))
+    managers = (str(dig(manager, "manager")) for manager in mappings_at(dict(metadata), "managedFields"))
     return any(manager.startswith(MANAGER) for manager in managers)

@@ -102,7 +102,7 @@ def _manifest(ordinal: int, body: Tree, find: FindKind) -> Manifest:
 
 def in_order(manifests: Iterable[Manifest]) -> list[Manifest]:
     """Return manifests in the order in which they are applied."""
-    return sorted(manifests, key=lambda one: _RANKS.get(str(one.body.get("kind")), len(_ORDER)))
+    return sorted(manifests, key=lambda manifest: _RANKS.get(str(manifest.body.get("kind")), len(_ORDER)))
 
 
 @dataclass(frozen=True, slots=True)

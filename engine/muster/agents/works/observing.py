@@ -102,19 +102,21 @@ def _value(name: str, path: str, obj: Tree) -> list[Tree]:
 
 def rule_conditions(obj: Tree, rules: Iterable[Tree]) -> dict[str, ConditionValue]:
     """Return the conditions that rules derive from an object, by type."""
-    found = dict[str, ConditionValue]()
+    conditions = dict[str, ConditionValue]()
     for rule in rules:
         type_ = str(rule.get("condition") or "")
         if rule.get("type") == "WellKnownConditions":
-            known = _KNOWN_RULES.get((str(obj.get("apiVersion")), str(obj.get("kind")), type_))
-            own = {name: rule[name] for name in ("message", "messageExpression") if rule.get(name)}
-            if known is not None:
-                found[type_] = _condition(obj, type_, {**known, **own})
+            built_in = _KNOWN_RULES.get((str(obj.get("apiVersion")), str(obj.get("kind")), type_))
+            texts = {name: rule[name] for name in ("message", "messageExpression") if rule.get(name)}
+            if built_in is not None:
+                conditions[type_] = _condition(obj, type_, {**built_in, **texts})
         elif rule.get("type") == "CEL":
-            found[type_] = _condition(obj, type_, rule)
+            conditions[type_] = _condition(obj, type_, rule)
         else:
-            found[type_] = ConditionValue("Unknown", _INVALID, f"unrecognized condition rule type {rule.get('type')}")
-    return found
+            conditions[type_] = ConditionValue(
+                "Unknown", _INVALID, f"unrecognized condition rule type {rule.get('type')}"
+            )
+    return conditions
 
 
 def _condition(obj: Tree, type_: str, rule: Tree) -> ConditionValue:
@@ -125,8 +127,8 @@ def _condition(obj: Tree, type_: str, rule: Tree) -> ConditionValue:
     message = str(rule.get("message") or f"Manifest is {'' if result else 'not '}{type_}")
     if rule.get("messageExpression"):
         try:
-            own = _message(rule["messageExpression"]).evaluate({"object": obj, "result": result})
-            message = str(own) if own != "" else message
+            text = _message(rule["messageExpression"]).evaluate({"object": obj, "result": result})
+            message = str(text) if text != "" else message
         except cel.CelError as error:
             message = str(error)
     return ConditionValue(str(result), _EVALUATED, message)

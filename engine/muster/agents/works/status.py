@@ -43,21 +43,27 @@ def work_status(
     results: Sequence[ManifestResult], generation: int, before: Tree, now: datetime, problems: Sequence[str] = ()
 ) -> dict[str, Tree]:
     """Return the status of a work. `before`: its last one; `problems`: removals that failed."""
-    known = {_identity(one.get("resourceMeta")): one for one in mappings_at(before, "resourceStatus", "manifests")}
-    manifests = [_manifest(one, generation, known.get(_identity(one.meta)), now) for one in results]
-    own = _Conditions(mappings_at(before, "conditions"), generation, now)
-    if any(one.applied is not None for one in results) or problems or not results:
-        own.set(APPLIED, _applied(results, problems), generation)
+    before_by_identity = {
+        _identity(entry.get("resourceMeta")): entry for entry in mappings_at(before, "resourceStatus", "manifests")
+    }
+    manifests = [
+        _manifest(result, generation, before_by_identity.get(_identity(result.meta)), now) for result in results
+    ]
+    conditions = _Conditions(mappings_at(before, "conditions"), generation, now)
+    if any(result.applied is not None for result in results) or problems or not results:
+        conditions.set(APPLIED, _applied(results, problems), generation)
     for type_, said in _aggregated(manifests).items():
-        own.set(type_, said, generation)
-    return {"conditions": own.sorted(), "resourceStatus": {"manifests": manifests}}
+        conditions.set(type_, said, generation)
+    return {"conditions": conditions.sorted(), "resourceStatus": {"manifests": manifests}}
 
 
 def manifest_conditions(status: Tree, meta: Tree) -> dict[str, Tree]:
     """Return the conditions of a manifest in a work's status, by type."""
-    found = mappings_at(status, "resourceStatus", "manifests")
-    known: Tree = next((one for one in found if _identity(one.get("resourceMeta")) == _identity(meta)), {})
-    return {str(one.get("type")): one for one in mappings_at(known, "conditions")}
+    manifests = mappings_at(status, "resourceStatus", "manifests")
+    manifest: Tree = next(
+        (manifest for manifest in manifests if _identity(manifest.get("resourceMeta")) == _identity(meta)), {}
+    )
+    return {str(condition.get("type")): condition for condition in mappings_at(manifest, "conditions")}
 
 
 def _identity(meta: Tree) -> tuple[str, ...]:
@@ -69,16 +75,16 @@ def _manifest(result: ManifestResult, generation: int, before: Tree, now: dateti
     if result.applied is not None:
         conditions.set(APPLIED, result.applied, generation)
     conditions.set(AVAILABLE, result.available)
-    found = {"resourceMeta": result.meta}
+    manifest = {"resourceMeta": result.meta}
     values = mappings_at(before, "statusFeedback", "values")
     if result.feedback is not None:
         values, said = result.feedback
         conditions.set(_FEEDBACK, said)
-        for type_, one in result.rules.items():
-            conditions.set(type_, one, generation)
+        for type_, value in result.rules.items():
+            conditions.set(type_, value, generation)
     if values:
-        found["statusFeedback"] = {"values": values}
-    return {**found, "conditions": conditions.sorted()}
+        manifest["statusFeedback"] = {"values": values}
+    return {**manifest, "conditions": conditions.sorted()}
 
 
 class _Conditions:
@@ -86,7 +92,7 @@ class _Conditions:
 
     def __init__(self, before: Iterable[Tree], generation: int, now: datetime) -> None:
         self._now = now
-        self._known = {str(one.get("type")): one for one in before}
+        self._known = {str(condition.get("type")): condition for condition in before}
         self._generation = generation
 
     def set(self, type_: str, said: ConditionValue, generation: int | None = None) -> None:
@@ -99,10 +105,10 @@ class _Conditions:
         }  # fmt: skip
 
     def sorted(self) -> list[Tree]:
-        return [one for _, one in sorted(self._known.items()) if not self._is_of_old_rule(one)]
+        return [condition for _, condition in sorted(self._known.items()) if not self._is_of_old_rule(condition)]
 
-    def _is_of_old_rule(self, one: Tree) -> bool:
-        return is_of_rule(one) and one.get("observedGeneration") != self._generation
+    def _is_of_old_rule(self, condition: Tree) -> bool:
+        return is_of_rule(condition) and condition.get("observedGeneration") != self._generation
 
 
 def is_of_rule(condition: Tree) -> bool:
@@ -111,7 +117,9 @@ def is_of_rule(condition: Tree) -> bool:
 
 
 def _applied(results: Sequence[ManifestResult], problems: Sequence[str]) -> ConditionValue:
-    failed = [one.applied.message for one in results if one.applied is not None and one.applied.status != "True"]
+    failed = [
+        result.applied.message for result in results if result.applied is not None and result.applied.status != "True"
+    ]
     if not failed and not problems:
         return ConditionValue("True", "AppliedManifestWorkComplete", "Apply manifest work complete")
     counted = f"Failed to apply manifest work: {len(failed)} of {len(results)} manifests" if failed else "Failed"
@@ -125,8 +133,8 @@ def _aggregated(manifests: Sequence[Tree]) -> dict[str, ConditionValue]:
         if condition["type"] == AVAILABLE or is_of_rule(condition):
             said.setdefault(condition["type"], []).append(condition)
     return {
-        type_: _available(found, len(manifests)) if type_ == AVAILABLE else _of_rules(type_, found)
-        for type_, found in said.items()
+        type_: _available(values, len(manifests)) if type_ == AVAILABLE else _of_rules(type_, values)
+        for type_, values in said.items()
     }
 
 
@@ -135,7 +143,7 @@ def _all_conditions(manifests: Iterable[Tree]) -> Iterator[Tree]:
 
 
 def _available(conditions: Sequence[Tree], total: int) -> ConditionValue:
-    count = Counter(one["status"] for one in conditions)
+    count = Counter(condition["status"] for condition in conditions)
     if count["False"]:
         return ConditionValue(
             "False", "ResourcesNotAvailable", f"{count['False']} of {total} resources are not available"
@@ -152,8 +160,8 @@ def _available(conditions: Sequence[Tree], total: int) -> ConditionValue:
 def _of_rules(type_: str, conditions: Sequence[Tree]) -> ConditionValue:
     """Progressing if anything progresses; any other condition is True if it is True everywhere."""
     order = ("True", "Unknown", "False") if type_ == PROGRESSING else ("False", "Unknown", "True")
-    statuses = {one["status"] for one in conditions}
-    status = next(one for one in order if one in statuses)
+    statuses = {condition["status"] for condition in conditions}
+    status = next(status_in_order for status_in_order in order if status_in_order in statuses)
     message = conditions[0]["message"] if len(conditions) == 1 else ""
     return ConditionValue(
         status, "ConditionRulesAggregated", message or f"Aggregated from {len(conditions)} manifest conditions"
