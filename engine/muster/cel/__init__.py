@@ -55,6 +55,6 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
-            found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-            return found
+            attribute = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+            return attribute
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -45,4 +45,4 @@ def access(node: ast.Node) -> FieldAccess | None:
 
 def accesses(node: ast.Node) -> dict[int, FieldAccess]:
     """Return the fields that a tree reads, by the id of the node that reads them."""
-    return {inner.id: found for inner in ast.walk(node) if (found := access(inner)) is not None}
+    return {inner.id: field_access for inner in ast.walk(node) if (field_access := access(inner)) is not None}

@@ -69,14 +69,14 @@ class Clock:
 
     def take(self) -> tuple[datetime, datetime]:
         """Return what was recorded and begin another horizon: separates that of one expression from those of others."""
-        noted = (self._reached, self._passed)
+        recorded = (self._reached, self._passed)
         self.reset()
-        return noted
+        return recorded
 
-    def restore(self, noted: tuple[datetime, datetime]) -> None:
+    def restore(self, recorded: tuple[datetime, datetime]) -> None:
         """Record again what `take` returned."""
-        self.record_reached(noted[0])
-        self.record_passed(noted[1])
+        self.record_reached(recorded[0])
+        self.record_passed(recorded[1])
 
 
 def _first_second(reached: datetime, passed: datetime) -> datetime | None:

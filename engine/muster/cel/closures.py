@@ -76,13 +76,13 @@ class _Builder:
         identity = node.id
 
         def recorded(frame: Frame) -> Any:
-            assert frame.seen is not None
+            assert frame.values is not None
             try:
                 value = inner(frame)
             except EvaluationError as error:
-                frame.seen[identity] = Failure(error)
+                frame.values[identity] = Failure(error)
                 raise
-            frame.seen[identity] = value
+            frame.values[identity] = value
             if value.__class__ is bool:
                 frame.outcomes.add((identity, value))
             return value
@@ -121,10 +121,10 @@ class _Builder:
         kind = self.types.get(node.id)
         if kind is None or not access.is_read(kind):
             return inner
-        where, site = path(node), node.offset
+        label, site = path(node), node.offset
 
         def convert(frame: Frame) -> Any:
-            return access.convert(frame.meter, site, inner(frame), kind, where)
+            return access.convert(frame.meter, site, inner(frame), kind, label)
 
         return convert
 
@@ -152,16 +152,16 @@ class _Builder:
         return ident
 
     def select(self, node: ast.Select) -> Step:
-        operand, field, where = self.step(node.operand), node.field, path(node.operand)
+        operand, field, label = self.step(node.operand), node.field, path(node.operand)
         if node.optional:
             return lambda frame: selection.optional_select(operand(frame), field)
-        return lambda frame: selection.select(operand(frame), field, where)
+        return lambda frame: selection.select(operand(frame), field, label)
 
     def index(self, node: ast.IndexNode) -> Step:
-        operand, key, where = self.step(node.operand), self.step(node.index), path(node.operand)
+        operand, key, label = self.step(node.operand), self.step(node.index), path(node.operand)
         if node.optional:
             return lambda frame: selection.optional_index(operand(frame), key(frame))
-        return lambda frame: selection.index(operand(frame), key(frame), where)
+        return lambda frame: selection.index(operand(frame), key(frame), label)
 
     def list_(self, node: ast.ListNode) -> Step:
         elements = [self.step(element) for element in node.elements]
@@ -212,24 +212,24 @@ class _Builder:
 
     def function(self, node: ast.Call, args: list[Step]) -> Step:
         name, site = node.function, node.offset
-        own = self.env.functions.get(name)
-        if own is not None and own.member == (node.target is not None):
-            implementation = charged(name, own)
+        of_caller = self.env.functions.get(name)
+        if of_caller is not None and of_caller.member == (node.target is not None):
+            implementation = charged(name, of_caller)
 
             def call_own(frame: Frame) -> Any:
                 return implementation(frame.meter, site, *[arg(frame) for arg in args])
 
             return call_own
-        found = lookup(name, member=node.target is not None)
-        if found is None:
+        library_function = lookup(name, member=node.target is not None)
+        if library_function is None:
             return self.failing(f"undeclared reference to '{name}': there is no such function")
-        call = found.call
-        if not found.accepts(len(args)):
+        call = library_function.call
+        if not library_function.accepts(len(args)):
             return lambda frame: _refuse(name, [arg(frame) for arg in args])
-        if found.metered and len(args) == 2:
+        if library_function.metered and len(args) == 2:
             left, right = args
             return lambda frame: call(frame.meter, site, left(frame), right(frame))
-        if found.metered:
+        if library_function.metered:
             return lambda frame: call(frame.meter, site, *[arg(frame) for arg in args])
         return lambda frame: call(*[arg(frame) for arg in args])
 
@@ -284,14 +284,14 @@ class _Builder:
             outer = frame.locals
             frame.locals = inner = dict(outer)
 
-            def each(item: Any) -> None:
+            def bind(item: Any) -> None:
                 if not two:
                     item = (item,)
                 for name, part, kind in zip(names, item, kinds, strict=True):
                     inner[name] = part if kind is None else access.convert(frame.meter, site, part, kind, name)
 
             try:
-                return fold(items, each, frame, bodies)
+                return fold(items, bind, frame, bodies)
             finally:
                 frame.locals = outer
 

@@ -31,13 +31,13 @@ def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - used 
 
 def _compile(text: str, env: Env) -> Program:
     store = cache.current()
-    found = None if store is None else store.load(text, env.digest)
-    if found is None:
+    analysed = None if store is None else store.load(text, env.digest)
+    if analysed is None:
         # Parser, checker and Lark take 100 ms to import, which a process that finds its expressions in the cache saves.
         from muster.cel.analysis import analyse
 
-        found = analyse(text, env)
+        analysed = analyse(text, env)
         if store is not None:
-            store.save(text, env.digest, *found)
-    node, types, warnings = found
+            store.save(text, env.digest, *analysed)
+    node, types, warnings = analysed
     return Program(text, env, node, types, generate(node, env, types), warnings)

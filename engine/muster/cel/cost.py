@@ -151,8 +151,8 @@ class _CostWalk:
         cost = sum((self.visit(element) for element in node.elements), self._own(node))
         element: Extent | None = None
         for item in node.elements:
-            found = self.extents[item.id]
-            element = found if element is None else element | found
+            extent = self.extents[item.id]
+            element = extent if element is None else element | extent
         return cost, Extent(len(node.elements) - len(node.optional), len(node.elements), "", element or SCALAR)
 
     def _map(self, node: ast.MapNode) -> tuple[IntRange, Extent]:
@@ -171,38 +171,40 @@ class _CostWalk:
         operands = node.args if full is not None else ast.children(node)
         costs = [self.visit(operand) for operand in operands]
         literals = {at: operand.value for at, operand in enumerate(operands) if isinstance(operand, ast.Literal)}
-        given = CallArguments(
+        args = CallArguments(
             [(self.type_of(operand), self.extents[operand.id]) for operand in operands],
             literals,
             self.patterns,
             described(node),
         )
         function, member = full or node.function, full is None and node.target is not None
-        row = self._row(function, len(given), member=member)
+        row = self._row(function, len(args), member=member)
         match function:
             case "_&&_" | "_||_":
                 return ONE + costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
             case "_?_:_":
-                own = ZERO
+                added = ZERO
                 total = ONE + costs[0] + IntRange(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
             case _:
-                own = self._added(function, given) if row is None else row.grows(given) if row.grows else ZERO
-                total = sum(costs, own + call_weight(function, member=member, env=self.env))
-        if own.max:
-            self._blame(node, [extent for _, extent in given.arguments])
-        extent = row.gives(given) if row is not None and row.gives else None
+                added = self._added(function, args) if row is None else row.grows(args) if row.grows else ZERO
+                total = sum(costs, added + call_weight(function, member=member, env=self.env))
+        if added.max:
+            self._blame(node, [extent for _, extent in args.arguments])
+        extent = row.gives(args) if row is not None and row.gives else None
         return total, self._by_type(node) if extent is None else extent
 
     def _row(self, function: str, count: int, *, member: bool) -> LibraryFunction | None:
         """Return the library function; None for a function of the caller, and for a call that does not fit."""
-        own = self.env.functions.get(function)
-        found = None if own is not None and own.member == member else lookup(function, member=member)
-        return found if found is not None and found.accepts(count) else None
+        of_caller = self.env.functions.get(function)
+        library_function = (
+            None if of_caller is not None and of_caller.member == member else lookup(function, member=member)
+        )
+        return library_function if library_function is not None and library_function.accepts(count) else None
 
-    def _added(self, function: str, given: CallArguments) -> IntRange:
+    def _added(self, function: str, args: CallArguments) -> IntRange:
         """Return what a function of the caller spends beyond its weight."""
         entry = self.env.functions.get(function)
-        return walk(1)(given).or_nothing if entry is not None and entry.walks else ZERO
+        return walk(1)(args).or_nothing if entry is not None and entry.walks else ZERO
 
     def _own(self, node: Node) -> IntRange:
         weight = own_weight(node, self.env, self.kinds)
@@ -274,6 +276,8 @@ def _reading(kind: Type, extent: Extent) -> IntRange:
             return _reading(kind.element, extent)
         case ListType() | MapType():
             inner = kind.element if isinstance(kind, ListType) else kind.value
-            each = IntRange(access.EACH, access.EACH) + _reading(inner, extent.element or extent_of(inner, extent.path))
-            return (extent.items() * each).or_nothing
+            per_item = IntRange(access.EACH, access.EACH) + _reading(
+                inner, extent.element or extent_of(inner, extent.path)
+            )
+            return (extent.items() * per_item).or_nothing
     return ZERO

@@ -60,16 +60,18 @@ class ComparisonDeadline:
         return second_after(self.at) if self.passed else second_at(self.at)
 
 
-def deadlines_of(node: ast.Node, seen: Mapping[int, Any]) -> tuple[ComparisonDeadline, ...]:
+def deadlines_of(node: ast.Node, values: Mapping[int, Any]) -> tuple[ComparisonDeadline, ...]:
     """Return the deadlines of all evaluated comparisons in a tree, in the order of the text."""
-    found = (_deadline(inner, seen) for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.offset))
+    deadlines = (_deadline(inner, values) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return tuple(
+        sorted((deadline for deadline in deadlines if deadline is not None), key=lambda deadline: deadline.offset)
+    )
 
 
-def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> ComparisonDeadline | None:
-    if node.function not in _PASSES or not isinstance(seen.get(node.id), bool):
+def _deadline(node: ast.Call, values: Mapping[int, Any]) -> ComparisonDeadline | None:
+    if node.function not in _PASSES or not isinstance(values.get(node.id), bool):
         return None
-    terms = [*_terms(node.args[0], seen, 1), *_terms(node.args[1], seen, -1)]
+    terms = [*_terms(node.args[0], values, 1), *_terms(node.args[1], values, -1)]
     moving = [term for term in terms if isinstance(term.value, Now)]
     still = [term for term in terms if not isinstance(term.value, Now)]
     rate = sum(term.sign for term in moving)
@@ -82,12 +84,12 @@ def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> ComparisonDeadline | N
     return None if at is None else ComparisonDeadline(node.offset, at, tuple(solved), passed)
 
 
-def _terms(node: ast.Node, seen: Mapping[int, Any], sign: int) -> Iterator[Term]:
+def _terms(node: ast.Node, values: Mapping[int, Any], sign: int) -> Iterator[Term]:
     """Yield the terms of a sum of instants and spans."""
-    if isinstance(node, ast.Call) and node.function in _SIGNS and all(arg.id in seen for arg in node.args):
-        yield from _terms(node.args[0], seen, sign)
-        yield from _terms(node.args[1], seen, sign * _SIGNS[node.function])
-    elif isinstance(value := seen[node.id], datetime | timedelta):
+    if isinstance(node, ast.Call) and node.function in _SIGNS and all(arg.id in values for arg in node.args):
+        yield from _terms(node.args[0], values, sign)
+        yield from _terms(node.args[1], values, sign * _SIGNS[node.function])
+    elif isinstance(value := values[node.id], datetime | timedelta):
         yield Term(_label(node), value, sign)
 
 

@@ -91,7 +91,7 @@ def parse_overload(line: str) -> Overload:
 
 def by_function(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
     """Return the overloads by the name of their function, in the order of declaration."""
-    found: dict[str, list[Overload]] = {}
+    overloads_by_name: dict[str, list[Overload]] = {}
     for overload in overloads:
-        found.setdefault(overload.function, []).append(overload)
-    return {name: tuple(entries) for name, entries in found.items()}
+        overloads_by_name.setdefault(overload.function, []).append(overload)
+    return {name: tuple(entries) for name, entries in overloads_by_name.items()}

@@ -129,9 +129,9 @@ class CheckEnv:
 
 def check_env(env: Env) -> CheckEnv:
     """Return the declarations of `env` and those of the language and its libraries."""
-    own = {
+    of_caller = {
         name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
         for name, entry in env.functions.items()
     }
-    functions = Declarations({**by_function(env.overloads), **own})
+    functions = Declarations({**by_function(env.overloads), **of_caller})
     return CheckEnv(env.variables, functions, env.container, env.known_keys, env.expected)

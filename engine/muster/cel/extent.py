@@ -132,8 +132,8 @@ class Extent:
         return Extent(size.min, size.max, self.path, element, None, self.assumed)
 
 
-def _either(one: Extent | None, other: Extent | None) -> Extent | None:
-    return one | other if one is not None and other is not None else one or other
+def _either(extent: Extent | None, other: Extent | None) -> Extent | None:
+    return extent | other if extent is not None and other is not None else extent or other
 
 
 SCALAR: Final = Extent(1, 1, scalar=True)
@@ -183,20 +183,20 @@ def weight(type_: Type, extent: Extent) -> IntRange:
             return extent.length().as_text | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
-            each = IntRange(2, 2 + ELEMENT) + weight(type_.element, inner)
-            return (IntRange(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
+            per_part = IntRange(2, 2 + ELEMENT) + weight(type_.element, inner)
+            return (IntRange(ELEMENT, ELEMENT) + extent.items() * per_part).or_nothing
         case MapType():
             value, key = extent.element or extent_of(type_.value, extent.path), extent.key or SCALAR
-            each = IntRange(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
-            return (IntRange(ENTRY, ENTRY) + extent.items() * each).or_nothing
+            per_part = IntRange(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
+            return (IntRange(ENTRY, ENTRY) + extent.items() * per_part).or_nothing
         case ObjectType():
-            each = IntRange(ENTRY, ENTRY)
+            per_part = IntRange(ENTRY, ENTRY)
             for field in type_.fields.values():
-                each = each + IntRange(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
-            return (each if type_.additional is None else each + IntRange(0, ENTRY * DEFAULT_ITEMS)).or_nothing
+                per_part = per_part + IntRange(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
+            return (per_part if type_.additional is None else per_part + IntRange(0, ENTRY * DEFAULT_ITEMS)).or_nothing
         case _ if is_dyn(type_) and extent.element is not None:
-            each = IntRange(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
-            return (IntRange(ENTRY, ENTRY) + extent.length() * each).or_nothing
+            per_part = IntRange(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
+            return (IntRange(ENTRY, ENTRY) + extent.length() * per_part).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
             return extent.length().as_text | IntRange(1, PRECISE)
         case _ if type_ in _BASIC:

@@ -12,16 +12,16 @@ from muster.cel.runtime.describe import spoken_type
 class Frame:
     """The state of one evaluation: variables, local variables, the meter, and what was seen.
 
-    `seen` has the last value of each node, `outcomes` the booleans that a node ever gave.
+    `values` has the last value of each node, `outcomes` the booleans that a node ever gave.
     """
 
-    __slots__ = ("locals", "meter", "outcomes", "seen", "variables")
+    __slots__ = ("locals", "meter", "outcomes", "values", "variables")
 
-    def __init__(self, variables: Mapping[str, Any], meter: Meter, seen: dict[int, Any] | None = None) -> None:
+    def __init__(self, variables: Mapping[str, Any], meter: Meter, values: dict[int, Any] | None = None) -> None:
         self.variables = variables
         self.locals: dict[str, Any] = {}
         self.meter = meter
-        self.seen = seen
+        self.values = values
         self.outcomes: set[tuple[int, bool]] = set()
 
 
@@ -47,11 +47,11 @@ Fold: TypeAlias = Callable[[Any, Callable[[Any], None], Frame, list[Step]], Any]
 
 
 def _quantifier(name: str, *, decisive: bool) -> Fold:
-    def fold(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+    def fold(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
         failure: EvaluationError | None = None
         for item in items:
             try:
-                each(item)
+                bind(item)
                 if _bool(bodies[0](frame), name) is decisive:
                     return decisive
             except BudgetExceeded:
@@ -65,42 +65,42 @@ def _quantifier(name: str, *, decisive: bool) -> Fold:
     return fold
 
 
-def _exists_one(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
+def _exists_one(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> bool:
     count = 0
     for item in items:
-        each(item)
+        bind(item)
         count += _bool(bodies[0](frame), "exists_one")
     return count == 1
 
 
-def _passing(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+def _passing(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
     """Yield the items that pass the filter; all items if there is only a body."""
     for item in items:
-        each(item)
+        bind(item)
         if len(bodies) == 1 or _bool(bodies[0](frame), "the filter of a macro"):
             yield item
 
 
-def _filter(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
-    kept = []
+def _filter(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    passing = []
     for item in items:
-        each(item)
+        bind(item)
         if _bool(bodies[0](frame), "filter"):
-            kept.append(item)
-    return kept
+            passing.append(item)
+    return passing
 
 
-def _map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
-    return [bodies[-1](frame) for _ in _passing(items, each, frame, bodies)]
+def _map(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> list[Any]:
+    return [bodies[-1](frame) for _ in _passing(items, bind, frame, bodies)]
 
 
-def _transform_map(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
-    return maps.build([(item[0], bodies[-1](frame)) for item in _passing(items, each, frame, bodies)])
+def _transform_map(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+    return maps.build([(item[0], bodies[-1](frame)) for item in _passing(items, bind, frame, bodies)])
 
 
-def _transform_entry(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
+def _transform_entry(items: Any, bind: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
     entries: list[tuple[Any, Any]] = []
-    for _ in _passing(items, each, frame, bodies):
+    for _ in _passing(items, bind, frame, bodies):
         entries += maps.entries_of(bodies[-1](frame))
     return maps.build(entries)
 

@@ -53,9 +53,9 @@ def grammar_text() -> str:
         raise ModuleNotFoundError("cel-python is not installed; muster parses CEL with its grammar")
     original = (Path(spec.submodule_search_locations[0]) / "cel.lark").read_text(encoding="utf-8")
     amended = dict(_definitions(_AMENDED))
-    kept = [text for name, text in _definitions(original) if name not in amended]
+    unchanged = [text for name, text in _definitions(original) if name not in amended]
     directives = [line for line in original.splitlines() if line.startswith("%")]
-    return "\n".join([*amended.values(), *kept, *directives]) + "\n"
+    return "\n".join([*amended.values(), *unchanged, *directives]) + "\n"
 
 
 def _definitions(text: str) -> list[tuple[str, str]]:

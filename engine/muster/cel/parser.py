@@ -73,15 +73,15 @@ def _tree(text: str) -> Tree:
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos
-        what = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
-        word = str(error.token.value)
-        hint = _OTHER_LANGUAGES.get(word) or _length_of_time(text[:offset], word) or _expectation(error.expected)
-        raise SyntaxIssue((issue_at(text, offset, what, hint),)) from None
+        message = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
+        token = str(error.token.value)
+        hint = _OTHER_LANGUAGES.get(token) or _length_of_time(text[:offset], token) or _expectation(error.expected)
+        raise SyntaxIssue((issue_at(text, offset, message, hint),)) from None
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
         character = text[place]
-        what = "a string that is never closed" if character in "'\"" else f"unexpected character {character!r}"
-        raise SyntaxIssue((issue_at(text, place, what, _OTHER_LANGUAGES.get(character, "")),)) from None
+        message = "a string that is never closed" if character in "'\"" else f"unexpected character {character!r}"
+        raise SyntaxIssue((issue_at(text, place, message, _OTHER_LANGUAGES.get(character, "")),)) from None
     except (LarkError, UnexpectedEOF) as error:
         raise SyntaxIssue((issue_at(text, 0, f"not a CEL expression: {error}"),)) from None
 
@@ -104,17 +104,17 @@ _UNITS = {
 }
 
 
-def _length_of_time(before: str, word: str) -> str:
+def _length_of_time(before: str, token: str) -> str:
     """Return a hint for a number with a unit, such as `5m`; empty for anything else."""
     stem = before.rstrip()
     digits = stem[len(stem.rstrip("0123456789")) :]
-    if not word or not digits or len(digits) > _MOST_DIGITS:
+    if not token or not digits or len(digits) > _MOST_DIGITS:
         return ""
-    if word in _UNITS:
-        factor, unit = _UNITS[word]
+    if token in _UNITS:
+        factor, unit = _UNITS[token]
         return f"write the length of time as duration('{int(digits) * factor}{unit}')"
-    is_compound = word[0] in "smh" and word[-1] in "smh" and word.strip("0123456789smh") == ""
-    return f"write the length of time as duration('{digits}{word}')" if is_compound else ""
+    is_compound = token[0] in "smh" and token[-1] in "smh" and token.strip("0123456789smh") == ""
+    return f"write the length of time as duration('{digits}{token}')" if is_compound else ""
 
 
 _MOST_DIGITS = 9
@@ -183,8 +183,8 @@ class _Translator:
         return ast.Call(number, offset, name, None, tuple(self.node(operand, depth) for operand in operands))
 
     def operator_offset(self, before: Tree, operator: str) -> int:
-        found = self.text.find(operator, before.meta.end_pos)
-        return found if found >= 0 else before.meta.start_pos
+        offset = self.text.find(operator, before.meta.end_pos)
+        return offset if offset >= 0 else before.meta.start_pos
 
     def binary(self, tree: Tree, depth: int) -> ast.Node:
         operation, right = tree.children

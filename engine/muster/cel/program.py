@@ -182,9 +182,9 @@ class Program:
         `clock` is the clock that `variables['now']` comes from; without it, a plain datetime gets a clock. `budget` is
         in units: a number for this evaluation alone, or a CostBudget that several evaluations share.
         """
-        noted = None
+        recorded = None
         if clock is not None:
-            noted = clock.take()
+            recorded = clock.take()
         elif self._timed:
             variables, clock = _with_clock(variables)
         limit, shared = self._limit, None
@@ -215,7 +215,7 @@ class Program:
             shared.end(outer, cost)
         traced = self._traced(variables, limit) if trace else None
         return _RESULT(
-            EvaluationResult, (value, error, None if clock is None else _settled(clock, noted), cost, traced)
+            EvaluationResult, (value, error, None if clock is None else _settled(clock, recorded), cost, traced)
         )
 
     def value(self, variables: Mapping[str, Any], budget: CostBudget) -> Any:
@@ -249,12 +249,12 @@ class Program:
 
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate again with closures that record the value of every part, up to the first error."""
-        seen: dict[int, Any] = {}
-        frame = Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen)
+        values: dict[int, Any] = {}
+        frame = Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], values)
         step = closures.build(self.node, self.env, self.types, trace=True)
         with suppress(EvaluationError, RecursionError, MemoryError):
             step(frame)
-        return trace_of(self.text, self.node, seen, frame.outcomes)
+        return trace_of(self.text, self.node, values, frame.outcomes)
 
 
 def _settled_error(error: EvaluationError) -> EvaluationError:
@@ -291,23 +291,23 @@ def _with_clock(variables: Mapping[str, Any]) -> tuple[Mapping[str, Any], Clock 
     return {**variables, "now": clock.now}, clock
 
 
-def _settled(clock: Clock, noted: tuple[datetime, datetime] | None) -> datetime | None:
+def _settled(clock: Clock, recorded: tuple[datetime, datetime] | None) -> datetime | None:
     """Return the horizon of the last evaluation, and restore what the clock had recorded before."""
     horizon = clock.horizon
-    if noted is not None:
-        clock.restore(noted)
+    if recorded is not None:
+        clock.restore(recorded)
     return horizon
 
 
 def _free_names(node: ast.Node) -> frozenset[str]:
     """Return the variables that a resolved tree uses."""
-    found: set[str] = set()
+    free: set[str] = set()
 
     def visit(current: ast.Node, local: frozenset[str]) -> None:
         match current:
             case ast.Ident():
                 if current.name not in local:
-                    found.add(current.name.removeprefix("."))
+                    free.add(current.name.removeprefix("."))
             case ast.Macro():
                 visit(current.range, local)
                 for arg in current.args:
@@ -320,4 +320,4 @@ def _free_names(node: ast.Node) -> frozenset[str]:
                     visit(child, local)
 
     visit(node, frozenset())
-    return frozenset(found)
+    return frozenset(free)

@@ -54,8 +54,8 @@ class _Resolver:
                 return node if node.name in local else self.named(node, node.name, local) or self.plain(node, local)
             case ast.Select():
                 dotted = None if node.optional else self.dotted_name(node, local)
-                found = None if dotted is None else self.named(node, dotted, local)
-                return found or replace(node, operand=self.node(node.operand, local))
+                declared = None if dotted is None else self.named(node, dotted, local)
+                return declared or replace(node, operand=self.node(node.operand, local))
             case ast.Has():
                 return replace(node, operand=self.node(node.operand, local))
             case ast.IndexNode():
@@ -104,9 +104,9 @@ class _Resolver:
     def call(self, node: ast.Call, local: frozenset[str]) -> ast.Node:
         if node.target is not None:
             prefix = self.dotted_name(node.target, local)
-            found = None if prefix is None else self.function(f"{prefix}.{node.function}")
-            if found is not None:
-                return replace(node, function=found, target=None, args=self.all(node.args, local))
+            function = None if prefix is None else self.function(f"{prefix}.{node.function}")
+            if function is not None:
+                return replace(node, function=function, target=None, args=self.all(node.args, local))
             return replace(node, target=self.node(node.target, local), args=self.all(node.args, local))
         name = node.function
         if name[0].isalpha() or name[0] == ".":

@@ -103,13 +103,13 @@ class _Reader:
         names = schema.get("type")
         if names is None:
             names = _implied(schema)
-        listed = [names] if isinstance(names, str) else list(names) if isinstance(names, list) else []
-        kinds = [kind for kind in listed if kind != "null"]
-        if not listed:
+        all_kinds = [names] if isinstance(names, str) else list(names) if isinstance(names, list) else []
+        kinds = [kind for kind in all_kinds if kind != "null"]
+        if not all_kinds:
             return DYN
-        found = common_type([self._of_kind(kind, schema, name) for kind in kinds]) if kinds else NULL
-        nullable = len(kinds) < len(listed) or schema.get("nullable") is True
-        return NullableType(found) if nullable and found not in (DYN, NULL) else found
+        common = common_type([self._of_kind(kind, schema, name) for kind in kinds]) if kinds else NULL
+        nullable = len(kinds) < len(all_kinds) or schema.get("nullable") is True
+        return NullableType(common) if nullable and common not in (DYN, NULL) else common
 
     def _of_kind(self, kind: Json, schema: Mapping[str, Json], name: str) -> Type:
         match kind:
@@ -180,25 +180,25 @@ def common_type(types: list[Type]) -> Type:
     present = [type_ for type_ in types if type_ != NULL]
     if not present:
         return NULL if types else DYN
-    found = present[0]
+    common = present[0]
     for type_ in present[1:]:
-        found = _joined(found, type_)
-    return found if len(present) == len(types) or found == DYN else NullableType(found)
+        common = _joined(common, type_)
+    return common if len(present) == len(types) or common == DYN else NullableType(common)
 
 
-def _joined(one: Type, other: Type) -> Type:
-    if one == other:
-        return one
-    if isinstance(one, StringType) and isinstance(other, StringType):
-        values = None if one.values is None or other.values is None else (*one.values, *other.values)
-        return StringType(wider(one.max_length, other.max_length), values and tuple(dict.fromkeys(values)))
-    if isinstance(one, ListType) and isinstance(other, ListType):
-        return ListType(_joined(one.element, other.element), wider(one.max_items, other.max_items))
+def _joined(type_: Type, other: Type) -> Type:
+    if type_ == other:
+        return type_
+    if isinstance(type_, StringType) and isinstance(other, StringType):
+        values = None if type_.values is None or other.values is None else (*type_.values, *other.values)
+        return StringType(wider(type_.max_length, other.max_length), values and tuple(dict.fromkeys(values)))
+    if isinstance(type_, ListType) and isinstance(other, ListType):
+        return ListType(_joined(type_.element, other.element), wider(type_.max_items, other.max_items))
     return DYN
 
 
-def _bound(schema: Mapping[str, Json], word: str) -> int | None:
-    value = schema.get(word)
+def _bound(schema: Mapping[str, Json], keyword: str) -> int | None:
+    value = schema.get(keyword)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
@@ -210,7 +210,7 @@ def _is_free(schema: Mapping[str, Json]) -> bool:
 
 
 def _says_type(schema: Mapping[str, Json]) -> bool:
-    return "type" in schema or any(word in schema for word in _OBJECT_WORDS)
+    return "type" in schema or any(keyword in schema for keyword in _OBJECT_WORDS)
 
 
 def _implied(schema: Mapping[str, Json]) -> Json:
@@ -218,7 +218,7 @@ def _implied(schema: Mapping[str, Json]) -> Json:
     if "const" in schema or isinstance(schema.get("enum"), list):
         values = schema["enum"] if "enum" in schema else [schema["const"]]
         return sorted({_kind_of(value) for value in values})
-    if any(word in schema for word in _OBJECT_WORDS):
+    if any(keyword in schema for keyword in _OBJECT_WORDS):
         return "object"
     return "array" if "items" in schema else None
 

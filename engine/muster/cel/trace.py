@@ -55,7 +55,7 @@ class Trace:
         return "\n".join(_layout(self.text, self.parts))
 
 
-def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Iterable[tuple[int, bool]] = ()) -> Trace:
+def trace_of(text: str, node: ast.Node, values: Mapping[int, Any], outcomes: Iterable[tuple[int, bool]] = ()) -> Trace:
     """Return the trace of a tree from the recorded values, by node id.
 
     It leaves out constants, the beginning of a path that was evaluated to its end, and the inside of a part that was
@@ -65,18 +65,18 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Itera
     pending: list[tuple[ast.Node, bool]] = [(node, True)]
     while pending:
         current, is_shown = pending.pop()
-        reached = current.id in seen
+        reached = current.id in values
         if (
             is_shown
             and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode)
             and not (isinstance(current, ast.Ident) and current.name.startswith("@"))
         ):
-            parts.append(_part(current, seen))
+            parts.append(_part(current, values))
         if reached:
-            failed = isinstance(seen[current.id], Failure)
+            failed = isinstance(values[current.id], Failure)
             pending += [(child, failed or not _continues_path(current, child)) for child in ast.children(current)]
     in_order = tuple(sorted(parts, key=lambda part: (part.offset, part.id)))
-    return Trace(text, in_order, deadlines_of(node, seen), seen, frozenset(outcomes))
+    return Trace(text, in_order, deadlines_of(node, values), values, frozenset(outcomes))
 
 
 def _continues_path(node: ast.Node, child: ast.Node) -> bool:
@@ -88,14 +88,14 @@ def _continues_path(node: ast.Node, child: ast.Node) -> bool:
     )
 
 
-def _part(node: ast.Node, seen: Mapping[int, Any]) -> TracePart:
+def _part(node: ast.Node, values: Mapping[int, Any]) -> TracePart:
     label = path(node)
-    if node.id not in seen:
+    if node.id not in values:
         return TracePart(node.id, node.offset, label, "skipped", None)
-    value = seen[node.id]
+    value = values[node.id]
     if isinstance(value, Failure):
-        inside = (seen.get(child.id) for child in ast.children(node))
-        comes_from_inside = any(isinstance(one, Failure) and one.error is value.error for one in inside)
+        inside = (values.get(child.id) for child in ast.children(node))
+        comes_from_inside = any(isinstance(inner, Failure) and inner.error is value.error for inner in inside)
         return TracePart(node.id, node.offset, label, "error", "" if comes_from_inside else value.error.message)
     return TracePart(node.id, node.offset, label, "value", value)
 
@@ -106,9 +106,9 @@ def _layout(text: str, parts: tuple[TracePart, ...]) -> list[str]:
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
-        here = [part for part in parts if start <= part.offset <= end]
+        on_line = [part for part in parts if start <= part.offset <= end]
         lines.append(line)
-        lines += _under([(part.offset - start, part.shown) for part in here])
+        lines += _under([(part.offset - start, part.shown) for part in on_line])
         start = end + 1
     return lines
 

@@ -231,9 +231,9 @@ def is_dyn(type_: Type) -> bool:
     return type_ in (DYN, ERROR)
 
 
-def wider(one: int | None, other: int | None) -> int | None:
+def wider(bound: int | None, other: int | None) -> int | None:
     """Return the larger of two bounds; None means no bound."""
-    return None if one is None or other is None else max(one, other)
+    return None if bound is None or other is None else max(bound, other)
 
 
 def bare(type_: Type) -> Type:
@@ -250,7 +250,7 @@ def may_have_times(type_: Type) -> bool:
             return may_have_times(type_.value)
         case ObjectType():
             inner = (*(field.type for field in type_.fields.values()), type_.additional)
-            return any(may_have_times(one) for one in inner if one is not None)
+            return any(may_have_times(inner_type) for inner_type in inner if inner_type is not None)
         case _:
             return type_ in (TIMESTAMP, DURATION) or is_dyn(type_)
 

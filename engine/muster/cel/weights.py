@@ -77,8 +77,8 @@ def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
 
 def call_weight(function: str, *, member: bool, env: Env) -> int:
     """Return the units of a call of an operator, a library function, or a function of the caller."""
-    own = env.functions.get(function)
-    if own is not None and own.member == member:
-        return own.cost
-    found = lookup(function, member=member)
-    return 1 if found is None else found.weight  # an unknown function fails at once
+    of_caller = env.functions.get(function)
+    if of_caller is not None and of_caller.member == member:
+        return of_caller.cost
+    library_function = lookup(function, member=member)
+    return 1 if library_function is None else library_function.weight  # an unknown function fails at once

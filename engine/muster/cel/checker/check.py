@@ -40,9 +40,9 @@ class CheckedExpression:
 def check(node: Node, env: CheckEnv, text: str = "") -> CheckedExpression:
     """Check an expression in its environment. `text`, its source, gives issues their line and column."""
     walk = Inference(env, text)
-    found = walk.infer(node)
-    if env.result is not None and not walk.unify.assignable(env.result, found):
-        walk.report(node, messages.wrong_result(env.result, walk.unify.close(found)))
+    inferred = walk.infer(node)
+    if env.result is not None and not walk.unify.assignable(env.result, inferred):
+        walk.report(node, messages.wrong_result(env.result, walk.unify.close(inferred)))
     types = {id_: walk.unify.close(type_) for id_, type_ in walk.types.items()}
     return CheckedExpression(
         types=MappingProxyType(types),

@@ -73,9 +73,9 @@ class Inference:
             return self.types.setdefault(node.id, self.report(node, messages.too_deep()))
         self._depth += 1
         # All recursion goes through here: three Python frames per level of the tree.
-        found = self.types[node.id] = self._handlers[type(node)](node)
+        inferred = self.types[node.id] = self._handlers[type(node)](node)
         self._depth -= 1
-        return found
+        return inferred
 
     def infer_all(self, nodes: tuple[Node, ...]) -> list[Type]:
         """Return the types of several nodes, in order."""
@@ -87,9 +87,9 @@ class Inference:
 
     def _bind(self, node: ast.Bind) -> Type:
         self._locals = self._locals.new_child({node.name: self.infer(node.value)})
-        found = self.infer(node.body)
+        inferred = self.infer(node.body)
         self._locals = self._locals.parents
-        return found
+        return inferred
 
     def resolved(self, type_: Type) -> Type:
         """Return the type that an outermost type variable is bound to."""
@@ -98,13 +98,13 @@ class Inference:
     # -- names and fields ---------------------------------------------------------------------------------------
 
     def _ident(self, node: ast.Ident) -> Type:
-        found = self._locals.get(node.name)
-        if found is None:
-            found = self._declared(node, node.name)
-        if found is None:
-            known = {*self.env.variables, *self._locals}
-            return self.report(node, messages.undeclared_variable(node.name, known))
-        return found
+        declared = self._locals.get(node.name)
+        if declared is None:
+            declared = self._declared(node, node.name)
+        if declared is None:
+            names = {*self.env.variables, *self._locals}
+            return self.report(node, messages.undeclared_variable(node.name, names))
+        return declared
 
     def _declared(self, node: Node, name: str) -> Type | None:
         """Return the type of a declared variable, or of the name of a type; None if the name is unknown."""
@@ -125,8 +125,8 @@ class Inference:
 
     def _select(self, node: ast.Select) -> Type:
         name = qualified(node)
-        if name is not None and not self.is_local(node) and (found := self._declared(node, name)) is not None:
-            return found
+        if name is not None and not self.is_local(node) and (declared := self._declared(node, name)) is not None:
+            return declared
         return self._member(node, node.operand, node.field, optional=node.optional)
 
     def _has(self, node: ast.Has) -> Type:
@@ -137,10 +137,10 @@ class Inference:
         """Return the type of `operand.name`; an optional if the selection or the operand is one."""
         owner = self.resolved(self.infer(operand))
         inner = self.resolved(owner.element) if isinstance(owner, OptionalType) else owner
-        found = self._field(node, operand, bare(inner), name)
+        field_type = self._field(node, operand, bare(inner), name)
         if not optional and not isinstance(owner, OptionalType):
-            return found
-        return found if isinstance(found, OptionalType) and optional is False else OptionalType(found)
+            return field_type
+        return field_type if isinstance(field_type, OptionalType) and optional is False else OptionalType(field_type)
 
     def _field(self, node: Node, operand: Node, owner: Type, name: str) -> Type:
         self._known_key(node, operand, name)
@@ -166,19 +166,19 @@ class Inference:
         """Warn of a key that is not known to be written, if the known keys of the variable are declared."""
         if not isinstance(operand, ast.Ident) or not isinstance(key, str) or operand.name in self._locals:
             return
-        known = self.env.known_keys.get(operand.name)
-        if known is not None and key not in known:
-            self.report(node, messages.unknown_key(operand.name, key, known))
+        keys = self.env.known_keys.get(operand.name)
+        if keys is not None and key not in keys:
+            self.report(node, messages.unknown_key(operand.name, key, keys))
 
     # -- literals -----------------------------------------------------------------------------------------------
 
     def _list(self, node: ast.ListNode) -> Type:
         element: Type | None = None
         for position, item in enumerate(node.elements):
-            found = self.infer(item)
+            item_type = self.infer(item)
             if position in node.optional:
-                found = self._unwrapped(item, found, "an element")
-            element = found if element is None else self.unify.join(element, found)
+                item_type = self._unwrapped(item, item_type, "an element")
+            element = item_type if element is None else self.unify.join(element, item_type)
         return ListType(self.unify.fresh() if element is None else element)
 
     def _map(self, node: ast.MapNode) -> Type:
@@ -196,12 +196,12 @@ class Inference:
             self.report(*repeated)
         return MapType(key or self.unify.fresh(), value or self.unify.fresh())
 
-    def _unwrapped(self, node: Node, found: Type, what: str) -> Type:
+    def _unwrapped(self, node: Node, type_: Type, noun: str) -> Type:
         """Return the element type of the optional that follows a `?`."""
-        found = self.resolved(found)
-        if isinstance(found, OptionalType):
-            return found.element
-        return found if is_dyn(found) else self.report(node, messages.not_optional(what, self.unify.close(found)))
+        type_ = self.resolved(type_)
+        if isinstance(type_, OptionalType):
+            return type_.element
+        return type_ if is_dyn(type_) else self.report(node, messages.not_optional(noun, self.unify.close(type_)))
 
     def _struct(self, node: ast.Struct) -> Type:
         for field in node.fields:
@@ -214,8 +214,8 @@ class Inference:
         owner, index = self.resolved(self.infer(node.operand)), self.infer(node.index)
         key = node.index.value if isinstance(node.index, ast.Literal) else None
         if isinstance(bare(owner), ObjectType) and isinstance(key, str):
-            found = self._field(node, node.operand, bare(owner), key)
-            return OptionalType(found) if node.optional else found
+            field_type = self._field(node, node.operand, bare(owner), key)
+            return OptionalType(field_type) if node.optional else field_type
         self._known_key(node, node.operand, key)
         return self._apply(node, "_[?_]" if node.optional else "_[_]", [bare(owner), index], member=False)
 
@@ -268,9 +268,9 @@ class Inference:
 
     def _logic(self, node: ast.Call, name: str, types: list[Type]) -> Type:
         """Check a chain of `&&` or `||`, reporting each operand at its own place."""
-        for operand, found in zip(node.args, types, strict=True):
-            if not self.unify.assignable(BOOL, found):
-                shown = [self.unify.close(BOOL), self.unify.close(found)]
+        for operand, operand_type in zip(node.args, types, strict=True):
+            if not self.unify.assignable(BOOL, operand_type):
+                shown = [self.unify.close(BOOL), self.unify.close(operand_type)]
                 self.report(operand, messages.no_overload(name, shown, self.env.functions[name]))
         return BOOL
 
@@ -290,9 +290,9 @@ class Inference:
         return BOOL
 
     def _apply(self, node: Node, name: str, types: list[Type], *, member: bool) -> Type:
-        found = self._matching(node, name, types, member=member)
-        if found is not None:
-            return found
+        result = self._matching(node, name, types, member=member)
+        if result is not None:
+            return result
         shown = [self.unify.close(type_) for type_ in types]
         if name == "_?_:_" and self.unify.assignable(BOOL, shown[0]):
             return self.report(node, messages.different_branches(shown[1], shown[2]))
@@ -306,11 +306,11 @@ class Inference:
         fitting: list[str] = []
         result: Type | None = None
         for overload in self.env.functions[name]:
-            found = self._result_of(overload, types, member=member)
-            if found is None:
+            overload_result = self._result_of(overload, types, member=member)
+            if overload_result is None:
                 continue
             fitting.append(overload.id)
-            result = found if result is None or result == found else DYN
+            result = overload_result if result is None or result == overload_result else DYN
             if not any(is_dyn(self.resolved(type_)) or isinstance(type_, TypeParam) for type_ in types):
                 break
         if fitting:
@@ -373,14 +373,14 @@ class Inference:
 
     def _closed(self, element: Type) -> Type:
         """Return the type of an element. For an empty list or map it is `dyn`, not what its use suggests."""
-        found = self.resolved(element)
-        if isinstance(found, TypeParam):
-            self.unify.assignable(DYN, found)
-        return self.resolved(found)
+        resolved = self.resolved(element)
+        if isinstance(resolved, TypeParam):
+            self.unify.assignable(DYN, resolved)
+        return self.resolved(resolved)
 
-    def _require_bool(self, node: ast.Macro, condition: Node, found: Type) -> None:
-        if not self.unify.assignable(BOOL, found):
-            self.report(condition, messages.not_bool(node.name, self.unify.close(found)))
+    def _require_bool(self, node: ast.Macro, condition: Node, condition_type: Type) -> None:
+        if not self.unify.assignable(BOOL, condition_type):
+            self.report(condition, messages.not_bool(node.name, self.unify.close(condition_type)))
 
     def _macro_result(self, node: ast.Macro, ranged: Type, key: Type, body: Type) -> Type:
         match node.name:
@@ -392,7 +392,7 @@ class Inference:
             case "transformMap":
                 return MapType(key, body)
             case "transformMapEntry":
-                body = MapType(DYN, DYN) if is_dyn(found := self.resolved(body)) else found
+                body = MapType(DYN, DYN) if is_dyn(resolved := self.resolved(body)) else resolved
                 if not isinstance(body, MapType):
                     return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
                 return body

@@ -94,18 +94,18 @@ def _failing_window(operands: Sequence[ast.Node], texts: Sequence[str | None]) -
                 read(text)
         except windows.WindowError as error:
             fact = messages.always_fails(error.message).text
-            return node, IssueMessage(fact, messages.did_you_mean(error.word, error.known()))
+            return node, IssueMessage(fact, messages.did_you_mean(error.word, error.candidates()))
     return None
 
 
 def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:
     """Return the first literal key that a map repeats, and the message; None if there is none."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     for entry in node.entries:
         key = _text(entry.key)
-        if key is not None and key in seen:
+        if key is not None and key in keys:
             return entry.key, messages.repeated_key(key)
-        seen |= {key} if key is not None else set()
+        keys |= {key} if key is not None else set()
     return None
 
 
@@ -118,11 +118,11 @@ def _text(node: ast.Node) -> str | None:
 
 
 def _failure(function: str, arguments: list[str | None]) -> str | None:
-    found = lookup(function, member=False)
-    if found is None:
+    library_function = lookup(function, member=False)
+    if library_function is None:
         return None
     try:
-        found.call(*([[_UNITS], 0] if found.metered else []), *arguments)
+        library_function.call(*([[_UNITS], 0] if library_function.metered else []), *arguments)
     except EvaluationError as error:
         return error.message
     return None

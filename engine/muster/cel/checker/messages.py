@@ -49,17 +49,17 @@ def described(node: ast.Node) -> str:
             return "the value"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for the known name that is like `name`, ignoring case; empty if there is none."""
-    by_folded = {other.casefold(): other for other in sorted(known, reverse=True) if other != name}
+    by_folded = {other.casefold(): other for other in sorted(candidates, reverse=True) if other != name}
     folded = name.casefold()
     nearest = [folded] if folded in by_folded else get_close_matches(folded, sorted(by_folded), n=1)
     return f"did you mean {by_folded[nearest[0]]!r}?" if nearest else ""
 
 
-def undeclared_variable(name: str, known: Iterable[str]) -> IssueMessage:
+def undeclared_variable(name: str, declared: Iterable[str]) -> IssueMessage:
     """A name that is not declared."""
-    names = sorted(known)
+    names = sorted(declared)
     hint = did_you_mean(name, names) or f"declared names are {_listed(names)}"
     return IssueMessage(f"undeclared name '{name}'", hint)
 
@@ -75,15 +75,15 @@ _ELSEWHERE: Final = {
 }
 
 
-def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
+def undeclared_function(name: str, functions: Iterable[str]) -> IssueMessage:
     """A function that no library has."""
-    hint = _ELSEWHERE.get(name.casefold()) or did_you_mean(name, (k for k in known if k not in OPERATORS))
+    hint = _ELSEWHERE.get(name.casefold()) or did_you_mean(name, (k for k in functions if k not in OPERATORS))
     return IssueMessage(f"undeclared function '{name}'", hint)
 
 
-def unknown_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage:
+def unknown_field(owner: str, name: str, fields: Iterable[str]) -> IssueMessage:
     """A field that is not in the schema."""
-    names = sorted(known)
+    names = sorted(fields)
     hint = did_you_mean(name, names) or (f"its fields are {_listed(names)}" if names else "it has no fields")
     return IssueMessage(f"{owner} has no field '{name}'", hint)
 
@@ -93,12 +93,12 @@ def no_fields(owner: str, type_: Type, name: str) -> IssueMessage:
     return IssueMessage(f"{owner} is {article(type_)} and has no field '{name}'")
 
 
-def almost_a_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage | None:
+def almost_a_field(owner: str, name: str, fields: Iterable[str]) -> IssueMessage | None:
     """A field that the schema allows but does not name, and that is almost the name of another field."""
-    found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
-    if not found:
+    near = get_close_matches(name, sorted(fields), n=1, cutoff=0.8)
+    if not near:
         return None
-    return IssueMessage(f"the schema of {owner} has no field '{name}'", f"did you mean '{found[0]}'?", is_warning=True)
+    return IssueMessage(f"the schema of {owner} has no field '{name}'", f"did you mean '{near[0]}'?", is_warning=True)
 
 
 def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> IssueMessage:
@@ -118,7 +118,7 @@ def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Ov
 def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
     """Return whether the overload takes one of the arguments at its position, so that it may be meant."""
     pairs = zip(overload.params, arguments, strict=False)
-    return any(type(param) is type(given) and str(param) == str(given) for param, given in pairs)
+    return any(type(param) is type(argument) and str(param) == str(argument) for param, argument in pairs)
 
 
 def different_branches(then: Type, otherwise: Type) -> IssueMessage:
@@ -147,9 +147,9 @@ def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "
     return IssueMessage(fact, did_you_mean(value, values))
 
 
-def unknown_key(owner: str, key: str, known: Iterable[str]) -> IssueMessage:
+def unknown_key(owner: str, key: str, keys: Iterable[str]) -> IssueMessage:
     """A key of a map that is not known to be written: a typo, or nothing writes it yet."""
-    names = sorted(known)
+    names = sorted(keys)
     hint = did_you_mean(key, names) or (f"known keys are {_listed(names)}" if names else "no key is known")
     if owner == "calendars":
         return IssueMessage(f"no Calendar is called {key!r}", hint, is_warning=True)
@@ -171,9 +171,9 @@ def not_bool(macro: str, type_: Type) -> IssueMessage:
     return IssueMessage(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
 
 
-def not_optional(what: str, type_: Type) -> IssueMessage:
+def not_optional(noun: str, type_: Type) -> IssueMessage:
     """An element or entry marked with `?` that is not an optional."""
-    return IssueMessage(f"{what} marked with '?' must be an optional, this is {article(type_)}")
+    return IssueMessage(f"{noun} marked with '?' must be an optional, this is {article(type_)}")
 
 
 def not_a_key(type_: Type) -> IssueMessage:
@@ -232,15 +232,15 @@ def _conversion(left: Type, right: Type) -> str:
     names = (named(left), named(right))
     if "null" in names:
         return "use has(...) to ask whether a field is present"
-    for one, other in (names, names[::-1]):
-        if one in ("timestamp", "duration", "int", "uint", "double") and other == "string":
-            return f"convert the string: {one}(...)"
-        if one == "bool" and other == "string":
+    for source, target in (names, names[::-1]):
+        if source in ("timestamp", "duration", "int", "uint", "double") and target == "string":
+            return f"convert the string: {source}(...)"
+        if source == "bool" and target == "string":
             return "a bool is true or false, without quotes; a condition's status is a string: 'True'"
-        if one == "duration" and other == "int":
+        if source == "duration" and target == "int":
             return "write the length of time as duration('90s')"
-        if one == "timestamp" and other == "duration":
+        if source == "timestamp" and target == "duration":
             return "compare a length of time with a difference of two instants, such as now - t"
-        if (one, other) in (("int", "double"), ("uint", "double"), ("int", "uint")):
-            return f"convert one of them: {other}(...)"
+        if (source, target) in (("int", "double"), ("uint", "double"), ("int", "uint")):
+            return f"convert one of them: {target}(...)"
     return ""

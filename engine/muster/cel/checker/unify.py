@@ -95,24 +95,24 @@ class Substitution:
         self._bound = before
         return False
 
-    def join(self, one: Type, other: Type) -> Type:
+    def join(self, left: Type, right: Type) -> Type:
         """Return the type of a value that has one of two types: the more general one if they agree, else `dyn`."""
-        if not self.assignable(one, other):
+        if not self.assignable(left, right):
             return DYN
-        one, other = self.resolve(one), self.resolve(other)
-        if NULL in (one, other):
-            return other if one == NULL else one
-        if isinstance(one, NullableType) or isinstance(other, NullableType):
-            return one if isinstance(one, NullableType) else other
-        return _merged(one, other) if self._is_general(one, other) else _merged(other, one)
+        left, right = self.resolve(left), self.resolve(right)
+        if NULL in (left, right):
+            return right if left == NULL else left
+        if isinstance(left, NullableType) or isinstance(right, NullableType):
+            return left if isinstance(left, NullableType) else right
+        return _merged(left, right) if self._is_general(left, right) else _merged(right, left)
 
     # -- the rules ----------------------------------------------------------------------------------------------
 
     def _agree(self, expected: Type, actual: Type) -> bool:
         if isinstance(actual, TypeParam):
-            known = self._meet(actual, expected)
-            if known is not None:
-                return known
+            met = self._meet(actual, expected)
+            if met is not None:
+                return met
         if isinstance(expected, TypeParam):
             return bool(self._meet(expected, actual))
         if is_dyn(expected) or is_dyn(actual):
@@ -124,9 +124,9 @@ class Substitution:
         return self._agree_shapes(expected, actual)
 
     def _agree_nullable(self, expected: Type, actual: Type) -> bool:
-        one = expected.element if isinstance(expected, NullableType) else expected
+        inner = expected.element if isinstance(expected, NullableType) else expected
         other = actual.element if isinstance(actual, NullableType) else actual
-        return NULL in (one, other) or self._agree(one, other)
+        return NULL in (inner, other) or self._agree(inner, other)
 
     def _agree_shapes(self, expected: Type, actual: Type) -> bool:
         match expected, actual:
@@ -145,19 +145,23 @@ class Substitution:
             case (OpaqueType(), OpaqueType()) if expected.name != actual.name:
                 return False
             case _:
-                one, other = parts(expected), parts(actual)
-                return type(expected) is type(actual) and len(one) == len(other) and all(map(self._agree, one, other))
+                inner, counterparts = parts(expected), parts(actual)
+                return (
+                    type(expected) is type(actual)
+                    and len(inner) == len(counterparts)
+                    and all(map(self._agree, inner, counterparts))
+                )
 
     def _meet(self, variable: TypeParam, other: Type) -> bool | None:
         """Return whether the variable can be bound to `other`; None if it is unbound and `other` contains it."""
         if variable == other:
             return True
-        if (known := self._bound.get(variable)) is not None:
-            if known == other:
+        if (bound := self._bound.get(variable)) is not None:
+            if bound == other:
                 return True
-            if not self._agree(other, known):
+            if not self._agree(other, bound):
                 return False
-            general = _merged(other, known) if self._is_general(other, known) else _merged(known, other)
+            general = _merged(other, bound) if self._is_general(other, bound) else _merged(bound, other)
             if not self._occurs(variable, general):
                 self._bound[variable] = general
             return True
@@ -170,18 +174,18 @@ class Substitution:
         type_ = self.resolve(type_)
         return type_ == variable or any(self._occurs(variable, part) for part in parts(type_))
 
-    def _is_general(self, one: Type, other: Type) -> bool:
+    def _is_general(self, general: Type, special: Type) -> bool:
         """Return whether `one` is at least as general as `other`."""
-        if is_dyn(one) or isinstance(one, TypeParam):
+        if is_dyn(general) or isinstance(general, TypeParam):
             return True
-        if is_dyn(other) or isinstance(other, TypeParam):
+        if is_dyn(special) or isinstance(special, TypeParam):
             return False
-        if type(one) is not type(other):
-            return isinstance(one, NullableType)
-        if isinstance(one, StringType | TypeType):
+        if type(general) is not type(special):
+            return isinstance(general, NullableType)
+        if isinstance(general, StringType | TypeType):
             return True
-        inner, counterpart = parts(one), parts(other)
-        return all(map(self._is_general, inner, counterpart)) if inner else one == other
+        inner, counterpart = parts(general), parts(special)
+        return all(map(self._is_general, inner, counterpart)) if inner else general == special
 
 
 def can_be_null(type_: Type) -> bool:
@@ -209,25 +213,27 @@ def values_of(type_: ObjectType) -> Type:
     return kinds.pop() if len(kinds) == 1 else DYN
 
 
-def _objects_agree(one: ObjectType, other: ObjectType) -> bool:
+def _objects_agree(left: ObjectType, right: ObjectType) -> bool:
     """Return whether a value can have both types: the same fields, or other fields are allowed."""
-    if one == other or one.additional is not None or other.additional is not None:
+    if left == right or left.additional is not None or right.additional is not None:
         return True
-    missing = (one.fields.keys() ^ other.fields.keys()) if one.fields and other.fields else ()
-    required = [name for name in missing if (one.fields.get(name) or other.fields[name]).required]
+    missing = (left.fields.keys() ^ right.fields.keys()) if left.fields and right.fields else ()
+    required = [name for name in missing if (left.fields.get(name) or right.fields[name]).required]
     return not required
 
 
-def _merged(one: Type, other: Type) -> Type:
+def _merged(general: Type, special: Type) -> Type:
     """Return `one` with refinements wide enough for `other` too."""
-    match one, other:
+    match general, special:
         case (StringType(), StringType()):
-            values = None if one.values is None or other.values is None else tuple({*one.values, *other.values})
-            return StringType(wider(one.max_length, other.max_length), values and tuple(sorted(values)))
+            values = (
+                None if general.values is None or special.values is None else tuple({*general.values, *special.values})
+            )
+            return StringType(wider(general.max_length, special.max_length), values and tuple(sorted(values)))
         case (ListType(), ListType()):
-            return ListType(_merged(one.element, other.element), wider(one.max_items, other.max_items))
+            return ListType(_merged(general.element, special.element), wider(general.max_items, special.max_items))
         case (MapType(), MapType()):
-            key, value = _merged(one.key, other.key), _merged(one.value, other.value)
-            return MapType(key, value, wider(one.max_items, other.max_items))
+            key, value = _merged(general.key, special.key), _merged(general.value, special.value)
+            return MapType(key, value, wider(general.max_items, special.max_items))
         case _:
-            return one
+            return general

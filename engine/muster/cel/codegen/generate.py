@@ -324,9 +324,9 @@ class _Generator:
         if name == "@in":
             return self.operators.membership(args[0], args[1], node.offset)
         if name == "!_":
-            given = args[0]
-            text = f"(not {given.text})" if given.kind == "bool" else f"negation({given.text})"
-            return Value(text, "bool", given.fails or given.kind != "bool")
+            operand_value = args[0]
+            text = f"(not {operand_value.text})" if operand_value.kind == "bool" else f"negation({operand_value.text})"
+            return Value(text, "bool", operand_value.fails or operand_value.kind != "bool")
         if name == "-_":
             return Value(f"negate({args[0].text})", args[0].kind if args[0].kind in ("int", "double") else UNKNOWN)
         return self.function_call(node, args)
@@ -342,17 +342,17 @@ class _Generator:
 
     def function_call(self, node: ast.Call, args: list[Value]) -> Value:
         name, member = node.function, node.target is not None
-        given = ", ".join(arg.text for arg in args)
-        own = None if member else self.env.functions.get(name)
-        if own is not None:
-            caller = self.writer.constant(charged(name, own))
-            return Value(f"{caller}(m, {node.offset}, {given})", likely=_likely(own.result))
-        found = lookup(name, member=member)
-        if found is None or not found.accepts(len(args)):
+        arguments = ", ".join(arg.text for arg in args)
+        of_caller = None if member else self.env.functions.get(name)
+        if of_caller is not None:
+            caller = self.writer.constant(charged(name, of_caller))
+            return Value(f"{caller}(m, {node.offset}, {arguments})", likely=_likely(of_caller.result))
+        library_function = lookup(name, member=member)
+        if library_function is None or not library_function.accepts(len(args)):
             return Value("fail()")
-        kind = found.kind
+        kind = library_function.kind
         if name in _FOLDED and args and all(arg.is_constant for arg in args):
-            folded = self.folded(found.call, args, metered=found.metered)
+            folded = self.folded(library_function.call, args, metered=library_function.metered)
             if folded is not None:
                 return folded
         if member and name in _TEXT_TESTS and self.operators.is_brief(args[1]):
@@ -362,7 +362,7 @@ class _Generator:
             return Value(f"({test} if {first}.__class__ is str else {helper}({local}, {args[1].text}))", "bool")
         if name in _PARSED and not member:
             first, local = self.operators.named(args[0])
-            paying = f"m, {node.offset}, " if found.metered else ""
+            paying = f"m, {node.offset}, " if library_function.metered else ""
             parsed = _PARSED[name].format(paying, local)
             return Value(f"({parsed} if {first}.__class__ is str else to_{name}({paying}{local}))", kind)
         if name == "size":
@@ -371,11 +371,11 @@ class _Generator:
         if name == "contains" and self.operators.is_brief(args[1]):
             first, local = self.operators.named(args[0])
             test = f"{first}.__class__ is str and len({local}) < 64"
-            helper = f"{self.writer.constant(found.call)}(m, {node.offset}, {local}, {args[1].text})"
+            helper = f"{self.writer.constant(library_function.call)}(m, {node.offset}, {local}, {args[1].text})"
             return Value(f"({args[1].text} in {local} if {test} else {helper})", "bool")
-        if found.metered:
-            return Value(f"{self.writer.constant(found.call)}(m, {node.offset}, {given})", kind)
-        return Value(f"{self.writer.constant(found.call)}({given})", kind)
+        if library_function.metered:
+            return Value(f"{self.writer.constant(library_function.call)}(m, {node.offset}, {arguments})", kind)
+        return Value(f"{self.writer.constant(library_function.call)}({arguments})", kind)
 
     def folded(self, function: Callable[..., Any], args: list[Value], *, metered: bool) -> Value | None:
         """Return the result of a call with constants; None if it fails."""

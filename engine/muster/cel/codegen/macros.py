@@ -117,13 +117,13 @@ class Macros:
         self._for_passing(head, reads, part, f"{result} = []", f"{result}.append({name})")
         return Value(result, "list", fails=False, simple=True)
 
-    def _for_passing(self, head: str, reads: list[str], part: Captured, before: str, each: str) -> None:
-        """Write a loop that runs `each` for items that pass a test."""
+    def _for_passing(self, head: str, reads: list[str], part: Captured, before: str, body: str) -> None:
+        """Write a loop that runs `body` for items that pass a test."""
         self.writer.emit(before)
         with self.writer.block(head):
             for line in reads:
                 self.writer.emit(line)
-            self.writer.block_of(f"if {self._test(part)}:", each)
+            self.writer.block_of(f"if {self._test(part)}:", body)
 
     def _build(self, macro: str, head: str, reads: list[str], names: list[str], parts: list[Captured]) -> Value:
         writer = self.writer

@@ -97,8 +97,8 @@ class Writer:
 
     def constant(self, value: Any) -> str:
         """Return the name of an object inside the function."""
-        for name, known in self.constants.items():
-            if known is value:
+        for name, constant in self.constants.items():
+            if constant is value:
                 return name
         name = f"k{len(self.constants)}"
         self.constants[name] = value

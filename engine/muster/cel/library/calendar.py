@@ -19,12 +19,12 @@ WITH_ZONE, UNKNOWN_ZONE = 30, 1_500
 """Units of converting to a time zone, and of searching for one that does not exist."""
 
 
-def _local(value: datetime, where: str | None) -> datetime:
+def _local(value: datetime, zone_name: str | None) -> datetime:
     plain_value = EPOCH + timedelta(microseconds=instant_ns(value) // 1000)
-    if where is None:
+    if zone_name is None:
         return plain_value
     try:
-        return plain_value.astimezone(zone(where))
+        return plain_value.astimezone(zone(zone_name))
     except WindowError as error:
         raise EvaluationError(error.message) from None
     except OverflowError:
@@ -32,37 +32,37 @@ def _local(value: datetime, where: str | None) -> datetime:
 
 
 def _part(
-    name: str, word: str, doc: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None
+    name: str, suffix: str, doc: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None
 ) -> None:
     """Add the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations if `of_span` is given."""
 
-    def accessor(meter: Meter, site: int, value: Any, where: Any = None) -> int:
+    def accessor(meter: Meter, site: int, value: Any, zone_name: Any = None) -> int:
         def of_local_time(moment: Any) -> int:
-            return of_time(_local(moment, where))
+            return of_time(_local(moment, zone_name))
 
         function: Callable[[Any], int] = of_local_time
-        if isinstance(value, timedelta) and where is None and of_span is not None:
+        if isinstance(value, timedelta) and zone_name is None and of_span is not None:
             function = of_span
-        elif not isinstance(value, datetime) or not (where is None or where.__class__ is str):
-            raise no_overload(name, *((value,) if where is None else (value, where)))
-        if where is not None:
-            _pay_for_zone(meter, site, where)
+        elif not isinstance(value, datetime) or not (zone_name is None or zone_name.__class__ is str):
+            raise no_overload(name, *((value,) if zone_name is None else (value, zone_name)))
+        if zone_name is not None:
+            _pay_for_zone(meter, site, zone_name)
         if rate_of(value):
-            spend(meter, site, WATCHING if where is None else 2 * WATCHING)
-            watch(value, function, None if where is None else lambda moment: _local(moment, where).utcoffset())
+            spend(meter, site, WATCHING if zone_name is None else 2 * WATCHING)
+            watch(value, function, None if zone_name is None else lambda moment: _local(moment, zone_name).utcoffset())
         return function(value)
 
     zoned = 2 * WATCHING + max(WITH_ZONE, UNKNOWN_ZONE)
     lines = [
-        *((f"duration_to_{word} {name} duration.() -> int",) if of_span is not None else ()),
-        f"timestamp_to_{word} {name} timestamp.() -> int",
-        f"timestamp_to_{word}_with_tz {name} timestamp.(string) -> int",
+        *((f"duration_to_{suffix} {name} duration.() -> int",) if of_span is not None else ()),
+        f"timestamp_to_{suffix} {name} timestamp.() -> int",
+        f"timestamp_to_{suffix}_with_tz {name} timestamp.(string) -> int",
     ]
     LIBRARY.metered(
         *lines,
         weight=25,
         moving=TimeUse.READ,
-        grows=lambda given: given.between(0, zoned if len(given) > 1 else WATCHING),
+        grows=lambda args: args.between(0, zoned if len(args) > 1 else WATCHING),
         doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.",
     )(accessor)
 

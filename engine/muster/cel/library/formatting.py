@@ -27,20 +27,20 @@ _WORDS = ("NaN", "Infinity", "-Infinity")
 """Texts that clauses for doubles accept: the doubles that JSON cannot represent."""
 
 
-def format_cost(given: "CallArguments") -> "IntRange":
+def format_cost(args: "CallArguments") -> "IntRange":
     """Return the most that the template and its clauses cost."""
-    template = given.length(0)
-    clauses = given.between(0, template.max // 2 + 1)
-    return (template.as_text + clauses * _CLAUSE_UNITS + _printed(given).or_nothing).or_nothing
+    template = args.length(0)
+    clauses = args.between(0, template.max // 2 + 1)
+    return (template.as_text + clauses * _CLAUSE_UNITS + _printed(args).or_nothing).or_nothing
 
 
-def formatted(given: "CallArguments") -> "Extent":
+def formatted(args: "CallArguments") -> "Extent":
     """Return the size of the formatted template."""
-    return given.extent(0).sized((given.length(0) + _printed(given)).or_nothing)
+    return args.extent(0).sized((args.length(0) + _printed(args)).or_nothing)
 
 
-def _printed(given: "CallArguments") -> "IntRange":
-    return given.items(1) * (_CLAUSE_MOST + given.element_compared(1) * 8)
+def _printed(args: "CallArguments") -> "IntRange":
+    return args.items(1) * (_CLAUSE_MOST + args.element_compared(1) * 8)
 
 
 def format_(meter: Meter, site: int, template: Any, args: Any) -> str:

@@ -36,9 +36,9 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
     raise no_overload(function, value, *others)
 
 
-def scan(given: "CallArguments") -> "IntRange":
+def scan(args: "CallArguments") -> "IntRange":
     """Return the units of comparing every element of a list."""
-    return (given.items(0) * (ELEMENT + given.element_compared(0))).or_nothing
+    return (args.items(0) * (ELEMENT + args.element_compared(0))).or_nothing
 
 
 def index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: Any) -> int:
@@ -58,13 +58,13 @@ def last_index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: A
     return next((position for position in backwards if equal_at(meter, site, items[position], item)), -1)
 
 
-def _distinct_cost(given: "CallArguments") -> "IntRange":
-    items, each = given.items(0), given.element_compared(0)
-    linear = items * (IDENTITY + each * 4)
-    element_type = bare(given.element(0).type(0)) if given.listed(0) else None
+def _distinct_cost(args: "CallArguments") -> "IntRange":
+    items, compared = args.items(0), args.element_compared(0)
+    linear = items * (IDENTITY + compared * 4)
+    element_type = bare(args.element(0).type(0)) if args.listed(0) else None
     if isinstance(element_type, StringType) or element_type == BOOL:
         return linear.or_nothing
-    return (linear + items * items * (2 * ELEMENT + each)).or_nothing
+    return (linear + items * items * (2 * ELEMENT + compared)).or_nothing
 
 
 @LIBRARY.metered(
@@ -76,7 +76,7 @@ def _distinct_cost(given: "CallArguments") -> "IntRange":
 )
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
     """`list.distinct()`: without duplicates, in the order of first appearance."""
-    found: list[Any] = []
+    distinct_items: list[Any] = []
     identities: set[Any] = set()
     others: list[Any] = []
     for item in _list("distinct", items):
@@ -92,8 +92,8 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
             if identity in identities:
                 continue
             identities.add(identity)
-        found.append(item)
-    return found
+        distinct_items.append(item)
+    return distinct_items
 
 
 IDENTITY = 16
@@ -145,13 +145,13 @@ def _identify_map(meter: Meter, site: int, value: dict[Any, Any], parts: list[st
     return True
 
 
-def _flatten_cost(given: "CallArguments") -> "IntRange":
-    inner = given.element(0).items(0) if given.extent(0).element is not None else given.unbounded(ListType(DYN)).items()
-    return (given.items(0) * (6 + inner * 3) + 6).or_nothing
+def _flatten_cost(args: "CallArguments") -> "IntRange":
+    inner = args.element(0).items(0) if args.extent(0).element is not None else args.unbounded(ListType(DYN)).items()
+    return (args.items(0) * (6 + inner * 3) + 6).or_nothing
 
 
-def _flat(given: "CallArguments") -> "Extent | None":
-    whole, inner = given.extent(0), given.extent(0).element
+def _flat(args: "CallArguments") -> "Extent | None":
+    whole, inner = args.extent(0), args.extent(0).element
     return None if inner is None else whole.sized((whole.items() * inner.items()).or_nothing, inner.element)
 
 
@@ -188,8 +188,8 @@ def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
 @LIBRARY.metered(
     "lists_range  lists.range  (int) -> list(int)",
     weight=8,
-    grows=lambda given: given.counting(0).items().or_nothing,
-    gives=lambda given: given.counting(0),
+    grows=lambda args: args.counting(0).items().or_nothing,
+    gives=lambda args: args.counting(0),
 )
 def range_(meter: Meter, site: int, count: Any) -> list[int]:
     """`lists.range(n)`: 0 to n - 1."""
@@ -225,10 +225,10 @@ COMPARISON = 12
 """Units of one comparison in a sort."""
 
 
-def _sort_cost(given: "CallArguments") -> "IntRange":
-    items, order = given.items(0), given.element(len(given) - 1).ordered(0)
-    comparisons = given.between(0, items.max * (items.max.bit_length() + 1))
-    failing = given.between(0, FAILING)
+def _sort_cost(args: "CallArguments") -> "IntRange":
+    items, order = args.items(0), args.element(len(args) - 1).ordered(0)
+    comparisons = args.between(0, items.max * (items.max.bit_length() + 1))
+    failing = args.between(0, FAILING)
     return (items * 4 + comparisons * (COMPARISON + order + order) + order + failing).or_nothing
 
 
@@ -266,12 +266,12 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     return [items[place] for place in places]
 
 
-def extreme_cost(given: "CallArguments") -> "IntRange":
+def extreme_cost(args: "CallArguments") -> "IntRange":
     """Return the units of searching the least element of a list, or of all arguments."""
-    if not given.listed(0) and not is_dyn(bare(given.type(0))):
-        return given.between(0, len(given) * ELEMENT)
-    each = given.element_compared(0)
-    return (given.items(0) * (ELEMENT + each) + each + given.between(0, FAILING)).or_nothing
+    if not args.listed(0) and not is_dyn(bare(args.type(0))):
+        return args.between(0, len(args) * ELEMENT)
+    compared = args.element_compared(0)
+    return (args.items(0) * (ELEMENT + compared) + compared + args.between(0, FAILING)).or_nothing
 
 
 def _each(types: Iterable[str], line: str) -> list[str]:

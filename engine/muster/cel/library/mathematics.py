@@ -18,8 +18,8 @@ LIBRARY = Library("math")
 _NUMBERS = (int, float, UInt)
 
 
-def _extreme(word: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]) -> None:
-    name = f"math.{word}"
+def _extreme(function: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]) -> None:
+    name = f"math.{function}"
 
     def extreme(meter: Meter, site: int, *args: Any) -> Any:
         values = args[0] if len(args) == 1 and isinstance(args[0], list) else args
@@ -36,23 +36,23 @@ def _extreme(word: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]
 
     kinds = (("int64", "int", "int"), ("uint64", "uint", "uint"), ("double",) * 3, ("number", "number", "dyn"))
     LIBRARY.metered(
-        *(f"math_{word}_{kind} {name} ({type_}...) -> {result}" for kind, type_, result in kinds),
-        *(f"math_{word}_list_{kind} {name} (list({type_})) -> {result}" for kind, type_, result in kinds),
+        *(f"math_{function}_{kind} {name} ({type_}...) -> {result}" for kind, type_, result in kinds),
+        *(f"math_{function}_list_{kind} {name} (list({type_})) -> {result}" for kind, type_, result in kinds),
         weight=10,
         grows=extreme_cost,
         doc=doc,
     )(extreme)
 
 
-def _on_doubles(word: str, result: str, doc: str, function: Callable[[float], Any]) -> None:
-    name = f"math.{word}"
+def _on_doubles(short_name: str, result: str, doc: str, function: Callable[[float], Any]) -> None:
+    name = f"math.{short_name}"
 
     def call(value: Any) -> Any:
         if value.__class__ is not float:
             raise no_overload(name, value)
         return function(value)
 
-    LIBRARY.plain(f"math_{word}_double {name} (double) -> {result}", weight=10, doc=doc)(call)
+    LIBRARY.plain(f"math_{short_name}_double {name} (double) -> {result}", weight=10, doc=doc)(call)
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
@@ -109,8 +109,8 @@ def square_root(value: Any) -> float:
     return math.nan if value < 0 else math.sqrt(value)
 
 
-def _bitwise(word: str, doc: str, function: Callable[[int, int], int]) -> None:
-    name = f"math.{word}"
+def _bitwise(short_name: str, doc: str, function: Callable[[int, int], int]) -> None:
+    name = f"math.{short_name}"
 
     def call(left: Any, right: Any) -> Any:
         kind = left.__class__
@@ -118,7 +118,7 @@ def _bitwise(word: str, doc: str, function: Callable[[int, int], int]) -> None:
             raise no_overload(name, left, right)
         return kind(function(int(left), int(right)))
 
-    lines = (f"math_{word}_{kind}_{kind} {name} ({kind}, {kind}) -> {kind}" for kind in ("int", "uint"))
+    lines = (f"math_{short_name}_{kind}_{kind} {name} ({kind}, {kind}) -> {kind}" for kind in ("int", "uint"))
     LIBRARY.plain(*lines, weight=8, doc=doc)(call)
 
 

@@ -41,7 +41,7 @@ LIBRARY.plain(
     "conditional  _?_:_  (bool, A, A) -> A",
     weight=1,
     moving=TimeUse.CARRIED,
-    gives=lambda given: given.extent(1) | given.extent(2),
+    gives=lambda args: args.extent(1) | args.extent(2),
     doc="Return one of two values.",
 )(_written_out)
 LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both are true.")(_written_out)
@@ -59,22 +59,22 @@ def negation(value: Any) -> bool:
 # -- equality and order ---------------------------------------------------------------------------------------
 
 
-def _equality_cost(given: "CallArguments") -> "IntRange":
-    least = min(given.compared(0).max, given.compared(1).max)
-    return given.between(0, 0 if least == 1 else least)
+def _equality_cost(args: "CallArguments") -> "IntRange":
+    least = min(args.compared(0).max, args.compared(1).max)
+    return args.between(0, 0 if least == 1 else least)
 
 
-def _order_cost(given: "CallArguments") -> "IntRange":
-    lengths = (given.ordered(0), given.ordered(1))
-    failing = comparison.FAILING if given.unknown(0) or given.unknown(1) else 0
-    return min(lengths, key=lambda found: found.max) + given.between(0, failing)
+def _order_cost(args: "CallArguments") -> "IntRange":
+    lengths = (args.ordered(0), args.ordered(1))
+    failing = comparison.FAILING if args.unknown(0) or args.unknown(1) else 0
+    return min(lengths, key=lambda length: length.max) + args.between(0, failing)
 
 
-def _membership_cost(given: "CallArguments") -> "IntRange":
-    if given.extent(1).key is not None:
-        return given.nothing
-    each = given.between(1, 2 * comparison.ELEMENT + 1) + given.compared(0)
-    return (given.items(1) * each).or_nothing
+def _membership_cost(args: "CallArguments") -> "IntRange":
+    if args.extent(1).key is not None:
+        return args.nothing
+    compared = args.between(1, 2 * comparison.ELEMENT + 1) + args.compared(0)
+    return (args.items(1) * compared).or_nothing
 
 
 LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, moving=TimeUse.COMPARED, grows=_equality_cost)(
@@ -115,15 +115,15 @@ for _id, _operator, _call in (
 _WALK_TEXT, _WALK_LIST = walk(8), walk(4)
 
 
-def _addition_cost(given: "CallArguments") -> "IntRange":
-    if given.precise(0) or given.precise(1):
-        return _WALK_TEXT(given) + given.between(0, PRECISE)
-    return _WALK_LIST(given) if given.listed(0) else _WALK_TEXT(given)
+def _addition_cost(args: "CallArguments") -> "IntRange":
+    if args.precise(0) or args.precise(1):
+        return _WALK_TEXT(args) + args.between(0, PRECISE)
+    return _WALK_LIST(args) if args.listed(0) else _WALK_TEXT(args)
 
 
-def _joined(given: "CallArguments") -> "Extent":
-    one, other = given.extent(0), given.extent(1)
-    return one if one.scalar else other if other.scalar else one + other
+def _joined(args: "CallArguments") -> "Extent":
+    left, right = args.extent(0), args.extent(1)
+    return left if left.scalar else right if right.scalar else left + right
 
 
 LIBRARY.metered(
@@ -151,7 +151,7 @@ LIBRARY.metered(
     weight=1,
     moving=TimeUse.CARRIED,
     # Comparing a difference with a duration is one operation, which may cost as much as both.
-    grows=lambda given: given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0),
+    grows=lambda args: args.between(0, 2 * PRECISE if args.precise(0) or args.precise(1) else 0),
 )(numbers.subtract)
 LIBRARY.plain(*_alike("multiply", "_*_", (_NUMBERS[2], *_WHOLE)), weight=1)(numbers.multiply)
 LIBRARY.plain(*_alike("divide", "_/_", (_NUMBERS[2], *_WHOLE)), weight=4)(numbers.divide)

@@ -26,7 +26,7 @@ def of(value: Any) -> OptionalValue:
 @LIBRARY.metered(
     "optional_ofNonZeroValue  optional.ofNonZeroValue  (A) -> optional_type(A)",
     weight=8,
-    grows=lambda given: given.between(0, PRECISE if given.precise(0) else 0),
+    grows=lambda args: args.between(0, PRECISE if args.precise(0) else 0),
     gives=part_of,
     moving=TimeUse.COMPARED,
 )
@@ -69,7 +69,7 @@ def value_of(value: Any) -> Any:
     "optional_or_optional  or  optional_type(A).(optional_type(A)) -> optional_type(A)",
     weight=4,
     moving=TimeUse.CARRIED,
-    gives=lambda given: given.extent(0) | given.extent(1),
+    gives=lambda args: args.extent(0) | args.extent(1),
 )
 def or_(value: Any, other: Any) -> OptionalValue:
     """`x.or(y)`: the first of two optionals that has a value."""
@@ -80,7 +80,7 @@ def or_(value: Any, other: Any) -> OptionalValue:
     "optional_orValue_value  orValue  optional_type(A).(A) -> A",
     weight=4,
     moving=TimeUse.CARRIED,
-    gives=lambda given: given.extent(0) | given.extent(1),
+    gives=lambda args: args.extent(0) | args.extent(1),
 )
 def or_value(value: Any, other: Any) -> Any:
     """`x.orValue(y)`: the value, or `y` if there is none."""
@@ -91,14 +91,14 @@ def or_value(value: Any, other: Any) -> Any:
     "optional_unwrap  optional.unwrap  (list(optional_type(A))) -> list(A)",
     weight=4,
     moving=TimeUse.CARRIED,
-    grows=lambda given: given.items(0).scaled(0.5).or_nothing,
+    grows=lambda args: args.items(0).scaled(0.5).or_nothing,
     gives=part_of,
 )
 @LIBRARY.metered(
     "optional_unwrapOpt  unwrapOpt  list(optional_type(A)).() -> list(A)",
     weight=4,
     moving=TimeUse.CARRIED,
-    grows=lambda given: given.items(0).scaled(0.5).or_nothing,
+    grows=lambda args: args.items(0).scaled(0.5).or_nothing,
     gives=part_of,
 )
 def unwrap(meter: Meter, site: int, items: Any) -> list[Any]:

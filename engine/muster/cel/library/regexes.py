@@ -91,12 +91,12 @@ def _prepared(meter: Meter, site: int, function: str, text: Any, pattern: Any) -
         raise no_overload(function, text, pattern)
     if len(meter) == 1:
         meter.append({})
-    known = meter[1]
-    compiled = known.get(pattern)
+    programs = meter[1]
+    compiled = programs.get(pattern)
     if compiled is None:
         compiled = _newly_prepared(meter, site, pattern)
-        if len(known) < KEPT:
-            known[pattern] = compiled
+        if len(programs) < KEPT:
+            programs[pattern] = compiled
     spend(meter, site, GROUP * compiled.groups + scanning(_octets(text), compiled.programsize))
     return compiled
 
@@ -115,20 +115,20 @@ def _newly_prepared(meter: Meter, site: int, pattern: str) -> Any:
 def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
     """Yield all matches. After each the search continues, and may visit the whole rest to find the next."""
     octets = _octets(text)
-    each = MATCHING + GROUP * compiled.groups
+    per_match = MATCHING + GROUP * compiled.groups
     for match in compiled.finditer(text):
         rest = octets * (len(text) - match.end()) // max(len(text), 1)
-        spend(meter, site, each + scanning(rest, compiled.programsize) + (match.end() - match.start()) // 8)
+        spend(meter, site, per_match + scanning(rest, compiled.programsize) + (match.end() - match.start()) // 8)
         yield match
 
 
 # -- the highest costs ----------------------------------------------------------------------------------------
 
 
-def _program(given: "CallArguments") -> int:
+def _program(args: "CallArguments") -> int:
     """Return the steps of the pattern's program; the highest number if it is no literal, or expensive to compile."""
-    pattern = given.literals.get(1)
-    if not isinstance(pattern, str) or given.patterns.left <= 0:
+    pattern = args.literals.get(1)
+    if not isinstance(pattern, str) or args.patterns.left <= 0:
         return LARGEST
     try:
         size = int(compile_pattern(pattern).programsize)
@@ -136,12 +136,12 @@ def _program(given: "CallArguments") -> int:
         size = LARGEST
     except EvaluationError:
         size = 1
-    given.patterns.left -= size
+    args.patterns.left -= size
     return size
 
 
-def _groups(given: "CallArguments") -> int:
-    pattern = given.literals.get(1)
+def _groups(args: "CallArguments") -> int:
+    pattern = args.literals.get(1)
     return pattern.count("(") if isinstance(pattern, str) else MAX_PATTERN // 2
 
 
@@ -149,23 +149,23 @@ def _scanned(octets: "IntRange", steps: int) -> "IntRange":
     return octets.scaled(1 / 16 if steps <= _SMALL_PROGRAM else steps / 16)
 
 
-def _matching(given: "CallArguments") -> "IntRange":
-    steps = _program(given)
-    octets = given.between(given.length(0).min, 4 * given.length(0).max)
-    compiling = given.between(0, COMPILING + STEP_COMPILED * steps + GROUP * _groups(given))
+def _matching(args: "CallArguments") -> "IntRange":
+    steps = _program(args)
+    octets = args.between(args.length(0).min, 4 * args.length(0).max)
+    compiling = args.between(0, COMPILING + STEP_COMPILED * steps + GROUP * _groups(args))
     return (compiling + _scanned(octets, steps)).or_nothing
 
 
-def _matching_all(given: "CallArguments") -> "IntRange":
-    each = MATCHING + GROUP * _groups(given) + 1
-    rest = given.between(0, 2 * given.length(0).max)  # on average, a search has half of the text before it
-    return (_matching(given) + (given.length(0) + 1) * (each + _scanned(rest, _program(given)))).or_nothing
+def _matching_all(args: "CallArguments") -> "IntRange":
+    per_match = MATCHING + GROUP * _groups(args) + 1
+    rest = args.between(0, 2 * args.length(0).max)  # on average, a search has half of the text before it
+    return (_matching(args) + (args.length(0) + 1) * (per_match + _scanned(rest, _program(args)))).or_nothing
 
 
-def _replacing(given: "CallArguments") -> "IntRange":
-    by = given.length(2)
-    expanding = (given.length(0) + 1) * (by * GROUP + by.as_text)
-    return (_matching_all(given) + expanding + replaced(given).length()).or_nothing
+def _replacing(args: "CallArguments") -> "IntRange":
+    replacement = args.length(2)
+    expanding = (args.length(0) + 1) * (replacement * GROUP + replacement.as_text)
+    return (_matching_all(args) + expanding + replaced(args).length()).or_nothing
 
 
 # -- functions ------------------------------------------------------------------------------------------------
@@ -200,12 +200,12 @@ def find_all(meter: Meter, site: int, text: Any, pattern: Any, limit: Any = -1) 
     """`text.findAll(pattern)`, `text.findAll(pattern, limit)`: all matches, or the first `limit` of them."""
     if limit.__class__ is not int:
         raise no_overload("findAll", text, pattern, limit)
-    found: list[str] = []
+    matches: list[str] = []
     for match in _all(meter, site, _prepared(meter, site, "findAll", text, pattern), text):
-        if 0 <= limit <= len(found):
+        if 0 <= limit <= len(matches):
             break
-        found.append(match[0])
-    return found
+        matches.append(match[0])
+    return matches
 
 
 def _group(pattern: Any) -> int:
@@ -239,11 +239,11 @@ def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     """`regex.extractAll(text, pattern)`: all matches, or the text of their only group."""
     compiled = _prepared(meter, site, "regex.extractAll", text, pattern)
     group = _group(compiled)
-    found = []
+    matches = []
     for match in _all(meter, site, compiled, text):
         if match[group] is not None:
-            found.append(match[group])
-    return found
+            matches.append(match[group])
+    return matches
 
 
 @LIBRARY.metered(

@@ -225,21 +225,21 @@ def _paying(call: Callable[..., Any], stride: int) -> Callable[..., Any]:
 def walk(stride: int, *positions: int) -> "Growth":
     """Return the growth of a walk through the arguments at `positions`, or all: a unit per `stride` items."""
 
-    def growth(given: "CallArguments") -> "IntRange":
-        long = (given.length(at) for at in positions or range(len(given)) if not given.extent(at).scalar)
-        return sum(long, given.nothing).scaled(1 / stride)
+    def growth(args: "CallArguments") -> "IntRange":
+        long = (args.length(at) for at in positions or range(len(args)) if not args.extent(at).scalar)
+        return sum(long, args.nothing).scaled(1 / stride)
 
     return growth
 
 
-def part_of(given: "CallArguments") -> "Extent":
+def part_of(args: "CallArguments") -> "Extent":
     """Return the size of a part of the first argument."""
-    return given.extent(0).part
+    return args.extent(0).part
 
 
-def element_of(given: "CallArguments") -> "Extent | None":
+def element_of(args: "CallArguments") -> "Extent | None":
     """Return the size of an element of the first argument."""
-    return given.extent(0).element
+    return args.extent(0).element
 
 
 def libraries(*names: str) -> Iterator[Library]:
@@ -251,13 +251,13 @@ def libraries(*names: str) -> Iterator[Library]:
 @cache
 def table(*names: str) -> Mapping[tuple[str, bool], LibraryFunction]:
     """Return the functions of these modules, or of all, by (name, whether it has a receiver)."""
-    found: dict[tuple[str, bool], LibraryFunction] = {}
+    functions: dict[tuple[str, bool], LibraryFunction] = {}
     for library in libraries(*names):
         for function in library.functions:
             for line in function.lines:
                 _, name, signature = line.split(maxsplit=2)
-                found[name, not signature.startswith("(")] = function
-    return found
+                functions[name, not signature.startswith("(")] = function
+    return functions
 
 
 def lookup(name: str, *, member: bool) -> LibraryFunction | None:

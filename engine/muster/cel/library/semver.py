@@ -34,8 +34,10 @@ class Semver:
     @property
     def rank(self) -> tuple[Any, ...]:
         """The sort key of versions: prereleases come before their release, numbers before words."""
-        words = tuple((0, int(word), "") if word.isdecimal() else (1, 0, word) for word in self.prerelease)
-        return (self.major, self.minor, self.patch, not words, words)
+        identifiers = tuple(
+            (0, int(identifier), "") if identifier.isdecimal() else (1, 0, identifier) for identifier in self.prerelease
+        )
+        return (self.major, self.minor, self.patch, not identifiers, identifiers)
 
 
 def parse(text: str, *, normalize: bool = False) -> Semver:
@@ -131,7 +133,7 @@ def _compare(function: str, left: Any, right: Any) -> int:
 
 def _comparison(name: str, id_: str, result: str, doc: str, outcome: Callable[[int], Any]) -> None:
     types = (("quantity", "kubernetes.Quantity"), ("semver", "kubernetes.Semver"))
-    lines = (f"{word}_{id_} {name} {type_}.({type_}) -> {result}" for word, type_ in types)
+    lines = (f"{type_prefix}_{id_} {name} {type_}.({type_}) -> {result}" for type_prefix, type_ in types)
     LIBRARY.plain(*lines, weight=60, doc=f"`a.{name}(b)`: {doc}")(lambda a, b: outcome(_compare(name, a, b)))
 
 

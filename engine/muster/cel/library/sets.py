@@ -20,10 +20,10 @@ def _lists(function: str, left: Any, right: Any) -> None:
         raise no_overload(function, left, right)
 
 
-def _pairs(given: "CallArguments") -> "IntRange":
-    one, other = given.items(0), given.items(1)
-    pairs = one * other * (2 * ELEMENT + 1 + (given.element_compared(0) | given.element_compared(1)))
-    return ((one + other) * ELEMENT + pairs + pairs).or_nothing
+def _pairs(args: "CallArguments") -> "IntRange":
+    left, right = args.items(0), args.items(1)
+    pairs = left * right * (2 * ELEMENT + 1 + (args.element_compared(0) | args.element_compared(1)))
+    return ((left + right) * ELEMENT + pairs + pairs).or_nothing
 
 
 @LIBRARY.metered(

@@ -46,10 +46,10 @@ def pay_for_search(meter: Meter, site: int, text: str, part: str) -> None:
     spend(meter, site, len(text) // 8 * (1 + min(len(part), SLOW_SEARCH) // 8) + len(part) // 8)
 
 
-def search(given: "CallArguments") -> "IntRange":
+def search(args: "CallArguments") -> "IntRange":
     """Return the most that `pay_for_search` spends on two arguments."""
-    text, sought = given.length(0).as_text, given.length(1)
-    slow = given.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
+    text, sought = args.length(0).as_text, args.length(1)
+    slow = args.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
     return (text * slow + sought.as_text).or_nothing
 
 
@@ -81,19 +81,19 @@ def ends_with(text: Any, part: Any) -> bool:
 # -- conversions ----------------------------------------------------------------------------------------------
 
 
-def _string_cost(given: "CallArguments") -> "IntRange":
-    type_ = bare(given.type(0))
+def _string_cost(args: "CallArguments") -> "IntRange":
+    type_ = bare(args.type(0))
     if isinstance(type_, StringType) or type_ in (BOOL, NULL):
-        return given.nothing
+        return args.nothing
     if type_ == BYTES:
-        return given.length(0).as_text
-    text = given.length(0).as_text.or_nothing if is_dyn(type_) else given.nothing
-    return given.between(0, conversion.FORMATTING + (PRECISE if given.precise(0) else 0)) + text
+        return args.length(0).as_text
+    text = args.length(0).as_text.or_nothing if is_dyn(type_) else args.nothing
+    return args.between(0, conversion.FORMATTING + (PRECISE if args.precise(0) else 0)) + text
 
 
-def encoded(given: "CallArguments") -> "Extent":
+def encoded(args: "CallArguments") -> "Extent":
     """Return the size of an encoded text: at most four characters for one."""
-    return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
+    return args.extent(0).sized(args.between(0, 4 * args.length(0).max + 4))
 
 
 def _from(kinds: str, to: str) -> list[str]:
@@ -107,7 +107,7 @@ LIBRARY.metered(
     *_from("double duration int64 string timestamp uint64", "int64"),
     weight=10,
     moving=TimeUse.READ,
-    grows=lambda given: given.between(0, WATCHING if given.precise(0) else 0),
+    grows=lambda args: args.between(0, WATCHING if args.precise(0) else 0),
 )(conversion.to_int)
 LIBRARY.plain(*_from("double int64 string uint64", "uint64"), weight=10)(conversion.to_uint)
 LIBRARY.plain(*_from("double int64 string uint64", "double"), weight=20)(conversion.to_double)
@@ -116,7 +116,7 @@ LIBRARY.metered(
     weight=6,
     moving=TimeUse.READ,
     grows=_string_cost,
-    gives=lambda given: given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given),
+    gives=lambda args: args.extent(0).sized(args.between(1, 64)) if args.extent(0).scalar else encoded(args),
 )(conversion.to_string)
 LIBRARY.linear(*_from("bytes string", "bytes"), weight=6, gives=encoded)(conversion.to_bytes)
 LIBRARY.plain(*_from("bool string", "bool"), weight=4)(conversion.to_bool)
@@ -125,7 +125,7 @@ LIBRARY.metered(
     *_from("duration string", "duration"),
     weight=25,
     moving=TimeUse.CARRIED,
-    grows=lambda given: given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN)),
+    grows=lambda args: args.between(0, conversion.SPAN_CHARACTER * min(args.length(0).max, conversion.LONGEST_SPAN)),
 )(conversion.to_duration)
 LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=TimeUse.CARRIED)(conversion.to_type)
 LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=TimeUse.CARRIED, gives=part_of)(conversion.to_dyn)

@@ -44,8 +44,8 @@ def char_at(text: Any, position: Any) -> str:
     return str(text[position : position + 1])
 
 
-def _search_cost(given: "CallArguments") -> "IntRange":
-    return lists.scan(given) if given.listed(0) else search(given)
+def _search_cost(args: "CallArguments") -> "IntRange":
+    return lists.scan(args) if args.listed(0) else search(args)
 
 
 @LIBRARY.metered(
@@ -68,10 +68,10 @@ def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> i
     return int(subject.find(part, begin))
 
 
-def _search_back_cost(given: "CallArguments") -> "IntRange":
-    if given.listed(0):
-        return lists.scan(given)
-    return (given.length(0).as_text * (1 + given.length(1).as_text)).or_nothing
+def _search_back_cost(args: "CallArguments") -> "IntRange":
+    if args.listed(0):
+        return lists.scan(args)
+    return (args.length(0).as_text * (1 + args.length(1).as_text)).or_nothing
 
 
 @LIBRARY.metered(
@@ -95,14 +95,14 @@ def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any)
     return int(subject.rfind(part, 0, min(begin + len(part), len(subject))))
 
 
-def _join_cost(given: "CallArguments") -> "IntRange":
-    return (given.items(0) + _joined(given).length().as_text).or_nothing
+def _join_cost(args: "CallArguments") -> "IntRange":
+    return (args.items(0) + _joined(args).length().as_text).or_nothing
 
 
-def _joined(given: "CallArguments") -> "Extent":
-    each = (given.extent(0).element or given.unbounded(STRING)).length()
-    separator = given.length(1) if len(given) > 1 else given.nothing
-    return given.extent(0).sized((given.items(0) * (each + separator)).or_nothing)
+def _joined(args: "CallArguments") -> "Extent":
+    part = (args.extent(0).element or args.unbounded(STRING)).length()
+    separator = args.length(1) if len(args) > 1 else args.nothing
+    return args.extent(0).sized((args.items(0) * (part + separator)).or_nothing)
 
 
 @LIBRARY.metered(
@@ -140,14 +140,14 @@ def upper_ascii(text: Any) -> str:
     return str(text.translate(_UPPER))
 
 
-def replaced(given: "CallArguments") -> "Extent":
+def replaced(args: "CallArguments") -> "Extent":
     """Return the size of a text in which everything is replaced by the third argument."""
-    text, by = given.length(0), given.length(2)
-    return given.extent(0).sized((text + (text + 1) * by).or_nothing)
+    text, replacement = args.length(0), args.length(2)
+    return args.extent(0).sized((text + (text + 1) * replacement).or_nothing)
 
 
-def _replace_cost(given: "CallArguments") -> "IntRange":
-    return (search(given) + given.length(0) + 1 + replaced(given).length().as_text).or_nothing
+def _replace_cost(args: "CallArguments") -> "IntRange":
+    return (search(args) + args.length(0) + 1 + replaced(args).length().as_text).or_nothing
 
 
 @LIBRARY.metered(
@@ -173,14 +173,14 @@ PART = 4
 """Units of one part of a split text, which is a new text."""
 
 
-def pieces(given: "CallArguments") -> "Extent":
+def pieces(args: "CallArguments") -> "Extent":
     """Return the size of a list of parts of a text."""
-    text = given.extent(0)
+    text = args.extent(0)
     return text.sized((text.length() + 1).or_nothing, text.sized(text.length().or_nothing))
 
 
-def _split_cost(given: "CallArguments") -> "IntRange":
-    return (search(given) + (given.length(0) + 1) * (PART + 1)).or_nothing
+def _split_cost(args: "CallArguments") -> "IntRange":
+    return (search(args) + (args.length(0) + 1) * (PART + 1)).or_nothing
 
 
 @LIBRARY.metered(

@@ -96,7 +96,7 @@ def port(value: Any) -> str:
 @LIBRARY.metered(
     "url_get_escaped_path  getEscapedPath  kubernetes.URL.() -> string",
     weight=40,
-    grows=lambda given: given.unbounded(STRING).length().or_nothing,
+    grows=lambda args: args.unbounded(STRING).length().or_nothing,
 )
 def path(meter: Meter, site: int, value: Any) -> str:
     """`url.getEscapedPath()`: the path, escaped."""
@@ -112,7 +112,7 @@ PARAMETER = 40
 @LIBRARY.metered(
     "url_get_query  getQuery  kubernetes.URL.() -> map(string,list(string))",
     weight=40,
-    grows=lambda given: (given.unbounded(STRING).length() * (1 + PARAMETER) + PARAMETER).or_nothing,
+    grows=lambda args: (args.unbounded(STRING).length() * (1 + PARAMETER) + PARAMETER).or_nothing,
 )
 def query(meter: Meter, site: int, value: Any) -> dict[str, list[str]]:
     """`url.getQuery()`: the values of each parameter."""

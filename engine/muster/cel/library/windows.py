@@ -23,19 +23,19 @@ _MOST = 20_000
     "timestamp_in_window_of_zone  inWindow  timestamp.(string, string) -> bool",
     weight=60,
     moving=TimeUse.READ,
-    grows=lambda given: given.between(0, 2 * WATCHING + _MOST // 8),
+    grows=lambda args: args.between(0, 2 * WATCHING + _MOST // 8),
 )
 def in_window(meter: Meter, site: int, value: Any, text: Any, *zone: Any) -> bool:
     """`time.inWindow(windows)`, `time.inWindow(windows, zone)`: whether the time is in `Mon-Thu 09:00-17:00`.
     `window(...)` is `now.inWindow(...)`."""
-    if not isinstance(value, datetime) or not all(one.__class__ is str for one in (text, *zone)):
+    if not isinstance(value, datetime) or not all(argument.__class__ is str for argument in (text, *zone)):
         raise no_overload("inWindow", value, text, *zone)
     if len(text) > _MOST:
         raise EvaluationError(f"windows of {len(text):,} characters; {_MOST:,} are allowed")
     spend(meter, site, WATCHING + len(text) // 8)
     try:
-        found = windows.parse(text, *zone)
-        is_open, change = windows.state(found, EPOCH + timedelta(microseconds=instant_ns(value) // 1000))
+        parsed = windows.parse(text, *zone)
+        is_open, change = windows.state(parsed, EPOCH + timedelta(microseconds=instant_ns(value) // 1000))
     except windows.WindowError as error:
         raise EvaluationError(error.message) from None
     except OverflowError:

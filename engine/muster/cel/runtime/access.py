@@ -35,9 +35,9 @@ T = TypeVar("T")
 class _ParsedTexts(dict[Any, T]):
     """Parsed values by text. A value that is already parsed maps to itself; anything else is an error."""
 
-    def __init__(self, sort: type[T], parse: Callable[[str], T], what: str) -> None:
+    def __init__(self, sort: type[T], parse: Callable[[str], T], noun: str) -> None:
         super().__init__()
-        self._sort, self._parse, self._what = sort, parse, what
+        self._sort, self._parse, self._what = sort, parse, noun
 
     def __missing__(self, value: Any) -> T:
         if isinstance(value, self._sort):
@@ -91,15 +91,15 @@ EACH = 30
 """Units of parsing one element of a list or entry of a map."""
 
 
-def convert(meter: Meter, site: int, value: Any, kind: Type, where: str) -> Any:
-    """Return the value with times, durations and doubles parsed. `where` is its name in messages."""
+def convert(meter: Meter, site: int, value: Any, kind: Type, label: str) -> Any:
+    """Return the value with times, durations and doubles parsed. `label` is its name in messages."""
     try:
         return _convert(meter, site, value, kind)
     except BudgetExceeded:
         raise
     except (EvaluationError, TypeError) as error:
         reason = error.message if isinstance(error, EvaluationError) else f"{named(value)} is not a time"
-        raise EvaluationError(f"{where}: {reason}") from None
+        raise EvaluationError(f"{label}: {reason}") from None
 
 
 def _convert(meter: Meter, site: int, value: Any, kind: Type) -> Any:
@@ -139,4 +139,4 @@ def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
 
 def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
     """Return the types that the variables of a comprehension must be parsed as; None if they need no parsing."""
-    return tuple(found if found is not None and is_read(found) else None for found in variable_types(kind, count))
+    return tuple(type_ if type_ is not None and is_read(type_) else None for type_ in variable_types(kind, count))

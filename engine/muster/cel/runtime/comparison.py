@@ -51,14 +51,14 @@ def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> 
         if not isinstance(right, list) or len(left) != len(right):
             return False
         _pay_for_parts(meter, site, ELEMENT + 2 * len(left), depth)
-        for one, two in zip(left, right, strict=True):
-            kind = one.__class__
-            if kind is two.__class__ and kind in _SHORT_KIND:
-                if one != two:
+        for element, counterpart in zip(left, right, strict=True):
+            kind = element.__class__
+            if kind is counterpart.__class__ and kind in _SHORT_KIND:
+                if element != counterpart:
                     return False
                 continue
             spend(meter, site, ELEMENT)
-            if not equal_at(meter, site, one, two, depth + 1):
+            if not equal_at(meter, site, element, counterpart, depth + 1):
                 return False
         return True
     if kind is dict or isinstance(left, Mapping):

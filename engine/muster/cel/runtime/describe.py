@@ -18,8 +18,8 @@ def type_name(value: Any) -> str:
     for kind, name in _FALLBACK:
         if isinstance(value, kind):
             return name
-    own = getattr(value, "cel_type", None)
-    return own if isinstance(own, str) else type(value).__name__
+    declared = getattr(value, "cel_type", None)
+    return declared if isinstance(declared, str) else type(value).__name__
 
 
 _NAMES: dict[type, str] = {

@@ -78,16 +78,16 @@ def get(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
 def build(entries: Iterable[tuple[Any, Any]]) -> Mapping[Any, Any]:
     """Return the map of a map literal. Raises EvaluationError for a key that is repeated or of a wrong type."""
     pairs = list(entries)
-    seen: set[Any] = set()
+    identities: set[Any] = set()
     kinds: set[type] = set()
     for key, _ in pairs:
         kind = key.__class__
         if kind not in (str, int, UInt, bool):
             raise EvaluationError(f"unsupported key type: {spoken_type(key)} cannot be the key of a map")
         identity = _BOOL_KEYS[key] if kind is bool else key
-        if identity in seen:
+        if identity in identities:
             raise EvaluationError(f"repeated key {shown(key)} in a map")
-        seen.add(identity)
+        identities.add(identity)
         kinds.add(kind)
     if bool in kinds and len(kinds) > 1:
         return MixedMap(pairs)
@@ -112,7 +112,7 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
     raise EvaluationError(lambda: f"no such overload: a {spoken_type(value)} is neither a list nor a map")
 
 
-def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> EvaluationError:
+def missing(mapping: Mapping[Any, Any], key: Any, label: str = "") -> EvaluationError:
     """Return the error for a missing key. It lists the keys that exist, the nearest first."""
 
     def message() -> str:
@@ -123,7 +123,7 @@ def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> Evaluation
             compared = [name for name in names[:_COMPARED_NAMES] if len(name) <= _COMPARED_LENGTH]
             near = get_close_matches(key, compared, n=2)
             names = [*near, *(name for name in names if name not in near)]
-        place = f" in {where}" if where else ""
+        place = f" in {label}" if label else ""
         return f"no such key: {named(key)}{place}" + (f"; it has {listed(names)}" if names else "")
 
     return EvaluationError(message)

@@ -36,17 +36,17 @@ NONE = OptionalValue()
 """optional.none()"""
 
 
-def select(operand: Any, field: str, where: str = "") -> Any:
-    """Return `operand.field`; `where` is the operand's name in messages."""
+def select(operand: Any, field: str, label: str = "") -> Any:
+    """Return `operand.field`; `label` is the operand's name in messages."""
     if isinstance(operand, Mapping):
         value = get(operand, field, _MISSING)
         if value is not _MISSING:
             return value
-        raise missing(operand, field, where)
+        raise missing(operand, field, label)
     if isinstance(operand, OptionalValue):
         return optional_select(operand, field)
     raise EvaluationError(
-        lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
+        lambda: f"no such field '{field}': {label or 'the value'} is a {spoken_type(operand)}, not a map"
     )
 
 
@@ -59,15 +59,15 @@ def has(operand: Any, field: str) -> bool:
     raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
 
 
-def index(operand: Any, key: Any, where: str = "") -> Any:
-    """Return `operand[key]`; `where` is the operand's name in messages."""
+def index(operand: Any, key: Any, label: str = "") -> Any:
+    """Return `operand[key]`; `label` is the operand's name in messages."""
     if isinstance(operand, list):
         return operand[_position(operand, key)]
     if isinstance(operand, Mapping):
         value = find(operand, key, _MISSING)
         if value is not _MISSING:
             return value
-        raise missing(operand, key, where)
+        raise missing(operand, key, label)
     if isinstance(operand, OptionalValue):
         return optional_index(operand, key)
     raise no_overload("_[_]", operand, key)
@@ -110,24 +110,24 @@ def optional_index(operand: Any, key: Any) -> OptionalValue:
 
 def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
     """Return the elements of a list literal. Those at `optional` are unwrapped, or left out if empty."""
-    found = []
+    present = []
     for position, element in enumerate(elements):
         if position not in optional:
-            found.append(element)
+            present.append(element)
         elif _checked(element).present:
-            found.append(element.value)
-    return found
+            present.append(element.value)
+    return present
 
 
 def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
     """Return the map of (key, value, optional). Optional values are unwrapped, or left out if empty."""
-    found = []
+    present = []
     for key, value, optional in entries:
         if not optional:
-            found.append((key, value))
+            present.append((key, value))
         elif _checked(value).present:
-            found.append((key, value.value))
-    return build(found)
+            present.append((key, value.value))
+    return build(present)
 
 
 def _checked(value: Any) -> OptionalValue:

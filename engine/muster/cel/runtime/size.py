@@ -32,27 +32,29 @@ def size_of(value: Any) -> int:
     return _measure(value, {}, 0)
 
 
-def _measure(value: Any, known: dict[int, tuple[Any, int]], depth: int) -> int:
-    """The values and characters of a value, each part as often as it is held. `known` has the sizes of lists and maps
+def _measure(value: Any, sizes: dict[int, tuple[Any, int]], depth: int) -> int:
+    """The values and characters of a value, each part as often as it is held. `sizes` has the sizes of lists and maps
     by their identity, and keeps them alive for it."""
     kind = value.__class__
     if kind is str or kind is bytes:
         return 1 + len(value)
     if kind is OptionalValue:
-        return 1 + _measure(value.value, known, depth + 1) if value.present else 1
+        return 1 + _measure(value.value, sizes, depth + 1) if value.present else 1
     if kind is not list and kind is not dict and not isinstance(value, (list, Mapping)):
         return 1
-    if (measured := known.get(id(value))) is not None:
+    if (measured := sizes.get(id(value))) is not None:
         return measured[1]
     if depth > _MAX_DEPTH:
         raise ValueTooLargeError("a value is nested too deep to be written out")
     if len(value) > MOST_PARTS:
         size = len(value)
     elif isinstance(value, Mapping):
-        size = 1 + sum(_measure(key, known, depth + 1) + _measure(one, known, depth + 1) for key, one in value.items())
+        size = 1 + sum(
+            _measure(key, sizes, depth + 1) + _measure(element, sizes, depth + 1) for key, element in value.items()
+        )
     elif _PLAIN.issuperset(map(type, value)):
         size = 1 + len(value)
     else:
-        size = 1 + sum(_measure(one, known, depth + 1) for one in value)
-    known[id(value)] = value, size
+        size = 1 + sum(_measure(element, sizes, depth + 1) for element in value)
+    sizes[id(value)] = value, size
     return size

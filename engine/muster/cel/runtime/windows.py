@@ -38,11 +38,11 @@ _Exceptions = TypeVar("_Exceptions", bound=Sized)
 
 
 class WindowError(ValueError):
-    """A text that names no windows. `word` is misspelt if it is near one of the words that `known` returns."""
+    """A text that names no windows. `word` is misspelt if it is near one of the words that `candidates` returns."""
 
-    def __init__(self, message: str, word: str = "", known: Callable[[], Iterable[str]] = tuple) -> None:
+    def __init__(self, message: str, word: str = "", candidates: Callable[[], Iterable[str]] = tuple) -> None:
         super().__init__(message)
-        self.message, self.word, self.known = message, word, known
+        self.message, self.word, self.candidates = message, word, candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Windows:
         edges = sorted(edge for period in self.closed for edge in period.edges(self.zone) if edge > at)
         while True:
             end = begin + _LOOK_AHEAD
-            found = {*self._turns(begin, end), *(edge for edge in edges if edge <= end)}
-            for instant in sorted(instant for instant in found if instant > at):
+            changes = {*self._turns(begin, end), *(edge for edge in edges if edge <= end)}
+            for instant in sorted(instant for instant in changes if instant > at):
                 if self.is_open(instant) != present:
                     return instant
             later = next((edge for edge in edges if edge > end), None)
@@ -188,14 +188,14 @@ def parse(text: str, default_zone: str = "UTC") -> Windows:
     else:
         for window in weekly.split(";"):
             _add(days, *_window(window))
-    closed = tuple(period(one) for one in _few(exceptions.split(","))) if exceptions else ()
+    closed = tuple(period(part) for part in _few(exceptions.split(","))) if exceptions else ()
     return Windows(zone(place if named else default_zone), tuple(tuple(sorted(set(spans))) for spans in days), closed)
 
 
-def _partition(text: str, word: str) -> tuple[str, bool, str]:
+def _partition(text: str, separator: str) -> tuple[str, bool, str]:
     """Split a text at a word."""
-    head, found, tail = f" {' '.join(text.split())} ".partition(f" {word} ")
-    return head.strip(), bool(found), tail.strip()
+    head, separated, tail = f" {' '.join(text.split())} ".partition(f" {separator} ")
+    return head.strip(), bool(separated), tail.strip()
 
 
 def _window(text: str) -> tuple[frozenset[int], int, int]:
@@ -230,7 +230,7 @@ def weekly(spans: Iterable[tuple[frozenset[int], int, int]], place: tzinfo, clos
     days = [list[Minutes]() for _ in DAYS]
     for chosen, start, end in tuple(spans) or ((_ALL_DAYS, 0, _DAY),):
         _add(days, chosen, start, end)
-    return Windows(place, tuple(tuple(sorted(set(each))) for each in days), closed)
+    return Windows(place, tuple(tuple(sorted(set(spans_of_day))) for spans_of_day in days), closed)
 
 
 def _few(exceptions: _Exceptions) -> _Exceptions:
@@ -242,13 +242,13 @@ def _few(exceptions: _Exceptions) -> _Exceptions:
 
 def days_of(text: str) -> frozenset[int]:
     """Return the days of `Mon-Thu` or `Mon, Wed, Sat-Sun`; Monday is 0. Raises WindowError."""
-    found = set[int]()
+    days = set[int]()
     for item in text.replace(" ", "").split(","):
         first, dash, last = item.partition("-")
         start = _day(first)
         end = _day(last) if dash else start
-        found.update((start + step) % 7 for step in range((end - start) % 7 + 1))
-    return frozenset(found)
+        days.update((start + step) % 7 for step in range((end - start) % 7 + 1))
+    return frozenset(days)
 
 
 def _day(text: str) -> int:

@@ -90,10 +90,12 @@ def compile_calendar(obj: Object) -> tuple[Calendar | None, list[Finding]]:
 def _text(obj: Object) -> str:
     """A Calendar in the notation of `window()`."""
     weekly = "; ".join(
-        f"{one.get('days', 'Mon-Sun')} {one.get('from', '00:00')}-{one.get('to', '24:00')}"
-        for one in mappings_at(obj.spec, "windows")
+        f"{window.get('days', 'Mon-Sun')} {window.get('from', '00:00')}-{window.get('to', '24:00')}"
+        for window in mappings_at(obj.spec, "windows")
     )
-    closed = ", ".join((*(dig(obj.spec, "except") or ()), *(one["period"] for one in mappings_at(obj.spec, "freezes"))))
+    closed = ", ".join(
+        (*(dig(obj.spec, "except") or ()), *(freeze["period"] for freeze in mappings_at(obj.spec, "freezes")))
+    )
     return f"{weekly or 'always'} in {obj.spec.get('timeZone', 'UTC')}{f' except {closed}' if closed else ''}"
 
 
@@ -112,7 +114,7 @@ class FieldReader:
         try:
             return parse(default if value is None else value)
         except WindowError as error:
-            self.refuse(at, error.message, did_you_mean(error.word, error.known()) or self.hint)
+            self.refuse(at, error.message, did_you_mean(error.word, error.candidates()) or self.hint)
             return None
 
     def refuse(self, at: At, message: str, hint: str) -> None:
