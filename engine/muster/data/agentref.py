@@ -156,10 +156,10 @@ def _branch(ref: str) -> str:
 
 
 def _cluster(branch: str) -> str:
-    relay, of, name = branch.partition(_OF)
-    if of:
+    relay, has_separator, name = branch.partition(_OF)
+    if has_separator:
         name = name.removeprefix(f"{COLLECTED}{_OF}")
-        known = relay.startswith(RELAYS) and is_label(relay.removeprefix(RELAYS)) and is_cluster_name(name)
-        return name if known else ""
+        valid = relay.startswith(RELAYS) and is_label(relay.removeprefix(RELAYS)) and is_cluster_name(name)
+        return name if valid else ""
     folder, _, name = branch.partition("/")
     return name if folder == _FOLDER and is_cluster_name(name) else ""

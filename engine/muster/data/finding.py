@@ -35,12 +35,12 @@ def _without_lines(text: str) -> str:
     """Return a text without the numbers of lines and columns behind files: without `:` and digits after a letter, a
     digit, `_` or `.`."""
     parts = text.split(":")
-    kept = [parts[0]]
+    without_lines = [parts[0]]
     for before, part in pairwise(parts):
         rest = part.lstrip(_DIGITS)
         behind_name = before[-1:].isalnum() or before[-1:] in ("_", ".")
-        kept.append(rest if behind_name and rest != part else f":{part}")
-    return "".join(kept)
+        without_lines.append(rest if behind_name and rest != part else f":{part}")
+    return "".join(without_lines)
 
 
 #: Of a message or a hint: much more than people read.

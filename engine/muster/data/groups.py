@@ -9,7 +9,7 @@ _V = TypeVar("_V")
 
 def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
     """Return the values of each key; keys and values keep their order of appearance."""
-    found: dict[_K, list[_V]] = {}
+    by_key: dict[_K, list[_V]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        by_key.setdefault(key, []).append(value)
+    return by_key

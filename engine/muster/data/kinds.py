@@ -338,17 +338,17 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     Raises UnknownKind with the nearest name.
     """
     if "," in text:
-        return tuple(dict.fromkeys(kind for word in text.split(",") for kind in kinds_named(word)))
-    word = text.casefold()
-    found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, *kind.full_names))
-    if word == "all":
-        found = ALL
-    elif word in ("policy", "policies"):
-        found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
-    elif names := _SHORT.get(word):
-        found = tuple(kind for kind in ALL if kind.name in names)
-    if not found:
-        known = {*words(), *(kind.schema for kind in ALL)}
-        hint = did_you_mean(word, known) or "write KIND/NAME, as in cluster/NAME"
+        return tuple(dict.fromkeys(kind for name in text.split(",") for kind in kinds_named(name)))
+    name = text.casefold()
+    kinds = tuple(kind for kind in ALL if name in (kind.schema, kind.folder, *kind.full_names))
+    if name == "all":
+        kinds = ALL
+    elif name in ("policy", "policies"):
+        kinds = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
+    elif names := _SHORT.get(name):
+        kinds = tuple(kind for kind in ALL if kind.name in names)
+    if not kinds:
+        candidates = {*words(), *(kind.schema for kind in ALL)}
+        hint = did_you_mean(name, candidates) or "write KIND/NAME, as in cluster/NAME"
         raise UnknownKind(f"no kind is called {text!r}; {hint}".rstrip("; "))
-    return found
+    return kinds

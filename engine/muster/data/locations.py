@@ -37,11 +37,11 @@ _DEVICES: Final = frozenset(
 SUFFIXES: Final = (SUFFIX, ".yml", ".json")
 
 
-def _slips(word: str) -> Iterator[str]:
-    yield from (word.upper(), word.capitalize(), f"{word} ")
-    for i in range(len(word)):
-        yield f"{word[: i + 1]}{word[i:]}"
-        yield f"{word[:i]}{word[i : i + 2][::-1]}{word[i + 2 :]}"
+def _slips(name: str) -> Iterator[str]:
+    yield from (name.upper(), name.capitalize(), f"{name} ")
+    for i in range(len(name)):
+        yield f"{name[: i + 1]}{name[i:]}"
+        yield f"{name[:i]}{name[i : i + 2][::-1]}{name[i + 2 :]}"
 
 
 #: Misspelt SUFFIXES: in another case, with a doubled letter, two swapped letters, or a space at the end.

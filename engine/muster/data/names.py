@@ -13,12 +13,12 @@ _MANY = 300
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-./"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return the known name that `name` probably means: equal except for case, else the closest; empty if none is
     near. Of very many names, one that differs by a single slip."""
     if len(name) > _MOST_CHARACTERS:
         return ""
-    candidates = sorted(other for other in known if other != name and len(other) <= _MOST_CHARACTERS)
+    candidates = sorted(other for other in names if other != name and len(other) <= _MOST_CHARACTERS)
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
         return exact
@@ -39,9 +39,9 @@ def _one_letter_off(name: str) -> Iterator[str]:
     yield from (before + letter + after for before, after in splits for letter in _LETTERS)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `did you mean 'x'?`, or nothing."""
-    match = nearest(name, known)
+    match = nearest(name, names)
     return did_you_mean_text(match) if match else ""
 
 
@@ -75,31 +75,31 @@ def few(names: Sequence[object], most: int = 5) -> str:
     return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def slip_of(name: str, known: Iterable[str]) -> str:
+def slip_of(name: str, names: Iterable[str]) -> str:
     """Return the known name that `name` misspells: equal except for case, or for one letter in four.
 
     At most three letters may be missing, added, changed or swapped with a neighbour. Empty if there is none.
     """
-    found = []
-    for other in known if len(name) <= _MOST_CHARACTERS else ():
+    near = []
+    for other in names if len(name) <= _MOST_CHARACTERS else ():
         most = min(3, max(1, len(other) // 4))
         distance = _distance(name.casefold(), other.casefold(), most)
         if distance <= most and name != other:
-            found.append((distance, other))
-    return min(found)[1] if found else ""
+            near.append((distance, other))
+    return min(near)[1] if near else ""
 
 
-def _distance(one: str, other: str, most: int) -> int:
+def _distance(name: str, other: str, most: int) -> int:
     """Return how many letters differ (optimal string alignment); any number over `most` if it is larger."""
-    if abs(len(one) - len(other)) > most:
+    if abs(len(name) - len(other)) > most:
         return most + 1
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    for i, letter in enumerate(name, 1):
         above, row = row, [i]
         for j, against in enumerate(other, 1):
             cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+            if i > 1 and j > 1 and letter == other[j - 2] and name[i - 2] == against:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
         if min(row) > most:

@@ -34,12 +34,12 @@ def without_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
 
 def _values(environ: Mapping[str, str]) -> list[str]:
     """The values of variables with names of secrets, and the parts of these values; the longest first."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for name, value in environ.items():
         upper = name.upper()
-        if upper.startswith("MUSTER_SINK_") or any(word in upper for word in _SECRET):
-            found.update((value, value.strip(), *value.split(), *value.partition(":")[::2]))
-    return sorted((value for value in found if len(value) >= _SHORTEST), key=lambda value: (-len(value), value))
+        if upper.startswith("MUSTER_SINK_") or any(mark in upper for mark in _SECRET):
+            secrets.update((value, value.strip(), *value.split(), *value.partition(":")[::2]))
+    return sorted((value for value in secrets if len(value) >= _SHORTEST), key=lambda value: (-len(value), value))
 
 
 #: Commands for CI in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,

@@ -88,7 +88,7 @@ class Agents:
     @property
     def unknown(self) -> frozenset[str]:
         """The withheld clusters."""
-        return frozenset().union(*(one.clusters for one in self.withheld))
+        return frozenset().union(*(repository.clusters for repository in self.withheld))
 
 
 class StatedRemovals(NamedTuple):

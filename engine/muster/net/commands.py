@@ -32,8 +32,8 @@ def run_command(
     process = subprocess.Popen(
         arguments, start_new_session=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environ
     )
-    kept, readers = (list[bytes](), list[bytes]()), list[threading.Thread]()
-    for stream, pieces in zip((process.stdout, process.stderr), kept, strict=True):
+    outputs, readers = (list[bytes](), list[bytes]()), list[threading.Thread]()
+    for stream, pieces in zip((process.stdout, process.stderr), outputs, strict=True):
         reader = threading.Thread(target=_read, args=(stream, pieces), daemon=True)
         reader.start()
         readers.append(reader)
@@ -48,7 +48,7 @@ def run_command(
         process.wait()
         for reader in readers:
             reader.join(_READ_SECONDS)
-    return EndedCommand(status, *(b"".join(pieces) for pieces in kept))
+    return EndedCommand(status, *(b"".join(pieces) for pieces in outputs))
 
 
 def _read(stream: IO[bytes] | None, pieces: list[bytes]) -> None:

@@ -103,15 +103,15 @@ def connect(
 ) -> DeadlineSocket:
     """Connect to a host and port; each of its addresses has a part of the time. OSError (socket.gaierror and
     TimeoutError are some) if no address can be reached."""
-    found = resolve(address, deadline)
+    infos = resolve(address, deadline)
     error: OSError = OSError(f"{address[0]} has no address")
-    for tried, (family, type_, proto, _, where) in enumerate(found):
+    for tried, (family, type_, proto, _, socket_address) in enumerate(infos):
         made = DeadlineSocket(family, type_, proto)
         try:
             for option in options:
                 made.setsockopt(*option)
-            made.settimeout(deadline.require() / (len(found) - tried))
-            made.connect(where)
+            made.settimeout(deadline.require() / (len(infos) - tried))
+            made.connect(socket_address)
         except OSError as failed:
             made.close()
             error = TimeoutError(deadline.missed) if deadline.expired else failed
@@ -128,11 +128,11 @@ def resolve(address: tuple[str, int], deadline: Deadline) -> list[AddressInfo]:
     try:
         return socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
-        found, failed = list[AddressInfo](), list[OSError]()
+        infos, failed = list[AddressInfo](), list[OSError]()
 
     def ask() -> None:
         try:
-            found.extend(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
+            infos.extend(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
         except OSError as error:
             failed.append(error)
         except UnicodeError as error:  # a label that is too long
@@ -145,4 +145,4 @@ def resolve(address: tuple[str, int], deadline: Deadline) -> list[AddressInfo]:
         raise failed[0]
     if asking.is_alive():
         raise TimeoutError(deadline.missed)
-    return found
+    return infos

@@ -24,7 +24,7 @@ _OPERATOR: Final = Regex(rf"[{SPACE}]*([!<>=~]+)[{SPACE}]*")
 OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
 
 
-class BadTemplate(ValueError):  # noqa: N818 - says what the person typed
+class BadTemplate(ValueError):  # noqa: N818 - says form the person typed
     """A template is malformed, or does not fit an object; the message has the line and a caret."""
 
     def __init__(self, message: str, text: str, at: int) -> None:
@@ -81,7 +81,7 @@ class Constant:
 class PathStep:
     """A part of a path, and its offset in the template."""
 
-    what: Field | Descent | Slice | Union | Filter | Constant
+    form: Field | Descent | Slice | Union | Filter | Constant
     at: int
 
 
@@ -141,14 +141,14 @@ class _Parser:
                 continue
             self._at += 1
             self._blanks()
-            word = self._next(_WORD)
-            if word is not None and word[0] in ("range", "end"):
-                self._at += word.end()
+            keyword = self._next(_WORD)
+            if keyword is not None and keyword[0] in ("range", "end"):
+                self._at += keyword.end()
             path = self._path("}", begin)
             self._at += 1
-            if word is None or word[0] not in ("range", "end"):
+            if keyword is None or keyword[0] not in ("range", "end"):
                 current.append(path)
-            elif word[0] == "range":
+            elif keyword[0] == "range":
                 if len(open_) == MAX_DEPTH:
                     raise BadTemplate(f"at most {MAX_DEPTH} ranges can be nested", self._text, begin)
                 body: list[Part] = []
@@ -163,37 +163,37 @@ class _Parser:
 
     def _path(self, stops: str, begin: int) -> Path:
         """Parse steps up to one of `stops`, which is not consumed."""
-        found: list[PathStep] = []
+        steps: list[PathStep] = []
         field = _FIELD_IN_FILTER if ")" in stops else _FIELD
         while True:
             self._blanks()
             at = self._at
             char = self._text[at : at + 1]
             if char and char in stops:
-                return tuple(found)
+                return tuple(steps)
             if char in ("", "\n", "\r"):
                 raise BadTemplate("this is not closed", self._text, begin)
             if self._text.startswith("[?(", at):
-                found.append(PathStep(self._filter(), at))
+                steps.append(PathStep(self._filter(), at))
             elif self._text.startswith("..", at):
-                if found and isinstance(found[-1].what, Descent):
+                if steps and isinstance(steps[-1].form, Descent):
                     raise BadTemplate("a second descent finds nothing more", self._text, at)
-                found.append(PathStep(Descent(), at))
+                steps.append(PathStep(Descent(), at))
                 self._at += 2
                 if self._next(_WORD):
-                    found.append(PathStep(self._field(field), self._at))
+                    steps.append(PathStep(self._field(field), self._at))
             elif char in "@$":
                 self._at += 1
             elif char == "[":
-                found.extend(PathStep(what, at) for what in self._bracket())
+                steps.extend(PathStep(form, at) for form in self._bracket())
             elif char in "'\"":
-                found.append(PathStep(self._quoted(), at))
+                steps.append(PathStep(self._quoted(), at))
             elif char == ".":
                 self._at += 1
-                if (what := self._field(field)).name != "":
-                    found.append(PathStep(what, at))
+                if (form := self._field(field)).name != "":
+                    steps.append(PathStep(form, at))
             else:
-                found.append(PathStep(self._literal(), at))
+                steps.append(PathStep(self._literal(), at))
 
     def _blanks(self) -> None:
         while self._text[self._at : self._at + 1] in (" ", "\t"):
@@ -213,13 +213,13 @@ class _Parser:
         if (number := self._next(_NUMBER)) is not None:
             self._at += number.end()
             return Constant(float(number[0]) if number[1] else int(number[0][:400]))
-        word = self._next(_WORD)
-        if word is None:
+        constant = self._next(_WORD)
+        if constant is None:
             raise BadTemplate("this is not a part of a path", self._text, self._at)
-        if word[0] not in ("true", "false"):
-            raise BadTemplate(f"a path begins with a dot: {{.{word[0]}}}", self._text, self._at)
-        self._at += word.end()
-        return Constant(word[0] == "true")
+        if constant[0] not in ("true", "false"):
+            raise BadTemplate(f"a path begins with a dot: {{.{constant[0]}}}", self._text, self._at)
+        self._at += constant.end()
+        return Constant(constant[0] == "true")
 
     def _quoted(self) -> Constant:
         match = self._next(_QUOTED)
@@ -247,7 +247,7 @@ class _Parser:
         parts = _at_commas(inner)
         if len(parts) == 1:
             return self._selected(inner, begin)
-        return [Union(tuple(tuple(PathStep(what, begin) for what in self._selected(one, begin)) for one in parts))]
+        return [Union(tuple(tuple(PathStep(form, begin) for form in self._selected(part, begin)) for part in parts))]
 
     def _selected(self, inner: str, begin: int) -> list[Field | Slice | Union]:
         """Parse the content of brackets, or between their commas: a key, an index or a slice."""
@@ -256,10 +256,10 @@ class _Parser:
         key = inner.strip()[1:-1]
         if "'" not in key and inner.strip() == f"'{key}'":
             return [_named(step[0]) for step in _KEY_STEP.finditer(key)]
-        found = _SLICE.fullmatch(inner)
-        if found is None or not inner.strip():
+        match = _SLICE.fullmatch(inner)
+        if match is None or not inner.strip():
             raise BadTemplate("brackets hold an index, a slice, 'a key' in single quotes, or *", self._text, begin)
-        start, colon, end, step = found.groups()
+        start, colon, end, step = match.groups()
         if step and int(step) == 0:
             raise BadTemplate("a step is at least 1", self._text, begin)
         return [Slice(_number(start), _number(end), _number(step) or 1, single=not colon)]
@@ -271,18 +271,18 @@ class _Parser:
             raise BadTemplate(f"at most {MAX_DEPTH} filters can be nested", self._text, begin)
         self._at += len("[?(")
         left = self._path("!<>=~)", begin)
-        found = Filter(left)
+        parsed = Filter(left)
         if (operator := self._next(_OPERATOR)) is not None:
             if operator[1] not in OPERATORS:
-                where = self._at + operator.start(1)
-                raise BadTemplate(f"values are compared by {', '.join(OPERATORS)}", self._text, where)
+                at = self._at + operator.start(1)
+                raise BadTemplate(f"values are compared by {', '.join(OPERATORS)}", self._text, at)
             self._at += operator.end()
-            found = Filter(left, operator[1], self._path(")", begin))
+            parsed = Filter(left, operator[1], self._path(")", begin))
         if not self._text.startswith(")]", self._at):
             raise BadTemplate("a filter ends with )]", self._text, self._at)
         self._at += len(")]")
         self._depth -= 1
-        return found
+        return parsed
 
 
 def _named(text: str) -> Field:

@@ -55,7 +55,7 @@ def remove_at(data: Tree, path: str) -> None:
     """Remove the field of mappings that a path names, in place. ValueError, in one line, as `found`."""
     with _in_one_line(path):
         (steps,) = (part for part in parse_path(path).parts if isinstance(part, tuple))
-        if steps and isinstance(steps[-1].what, Field) and (name := steps[-1].what.name):
+        if steps and isinstance(steps[-1].form, Field) and (name := steps[-1].form.name):
             for parent in found(Template(path, [steps[:-1]]), data):
                 if isinstance(parent, dict):
                     parent.pop(name, None)
@@ -78,45 +78,45 @@ class _PathWalk:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, Range):
-                for value in self._found(part.path, [data]):
+                for value in self._values_at(part.path, [data]):
                     yield from self.parts(part.body, value)
             else:
-                constant = bool(part) and isinstance(part[-1].what, Constant)
-                yield " ".join(shown(value, constant=constant) for value in self._found(part, [data]))
+                constant = bool(part) and isinstance(part[-1].form, Constant)
+                yield " ".join(shown(value, constant=constant) for value in self._values_at(part, [data]))
 
     def values(self, parts: Sequence[Part], data: Tree) -> Iterator[Tree]:
         for part in parts:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, Range):
-                for value in self._found(part.path, [data]):
+                for value in self._values_at(part.path, [data]):
                     yield from self.values(part.body, value)
             else:
-                yield from self._found(part, [data])
+                yield from self._values_at(part, [data])
 
-    def _found(self, path: Path, values: list[Tree]) -> list[Tree]:
+    def _values_at(self, path: Path, values: list[Tree]) -> list[Tree]:
         for step in path:
             values = list(self._step(step, values))
         return values
 
     def _step(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
-        what = step.what
-        if isinstance(what, Constant):
+        form = step.form
+        if isinstance(form, Constant):
             # As in kubectl, a constant replaces all values found before it.
-            yield what.value
-        elif isinstance(what, Field):
-            yield from self._counted(step, (found for value in values for found in _field(what.name, value)))
-        elif isinstance(what, Descent):
-            yield from self._counted(step, (found for value in values for found in _below(value)))
-        elif isinstance(what, Slice):
+            yield form.value
+        elif isinstance(form, Field):
+            yield from self._counted(step, (inner for value in values for inner in _field(form.name, value)))
+        elif isinstance(form, Descent):
+            yield from self._counted(step, (inner for value in values for inner in _below(value)))
+        elif isinstance(form, Slice):
             lists = (value for value in values if value is not None)
-            yield from self._counted(step, (found for value in lists for found in self._slice(step, what, value)))
-        elif isinstance(what, Filter):
-            yield from self._filtered(step, what, values)
+            yield from self._counted(step, (inner for value in lists for inner in self._slice(step, form, value)))
+        elif isinstance(form, Filter):
+            yield from self._filtered(step, form, values)
         else:
             together = list(values)
-            for path in what.paths:
-                yield from self._found(path, together)
+            for path in form.paths:
+                yield from self._values_at(path, together)
 
     def _counted(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
         for value in values:
@@ -125,37 +125,37 @@ class _PathWalk:
                 raise BadTemplate(f"this visits more than {self._most} values", self._text, step.at)
             yield value
 
-    def _slice(self, step: PathStep, what: Slice, value: Tree) -> list[Tree]:
+    def _slice(self, step: PathStep, slice_: Slice, value: Tree) -> list[Tree]:
         """As in kubectl, an index out of range is an error."""
         if not isinstance(value, list):
             raise BadTemplate(f"{_kind(value)} has no entries", self._text, step.at)
         size = len(value)
-        start = 0 if what.start is None else what.start + (size if what.start < 0 else 0)
-        end = size if what.end is None else what.end + (size if what.end < 0 else 0)
-        if what.single:
+        start = 0 if slice_.start is None else slice_.start + (size if slice_.start < 0 else 0)
+        end = size if slice_.end is None else slice_.end + (size if slice_.end < 0 else 0)
+        if slice_.single:
             end = start + 1
         if start == end:
             return []
         if not (0 <= start < size and end <= size):
             raise BadTemplate(f"a list of {size} has no such entry", self._text, step.at)
-        return value[start : max(end, start) : what.step]
+        return value[start : max(end, start) : slice_.step]
 
-    def _filtered(self, step: PathStep, what: Filter, values: Iterable[Tree]) -> Iterator[Tree]:
+    def _filtered(self, step: PathStep, filter_: Filter, values: Iterable[Tree]) -> Iterator[Tree]:
         for value in values:
             if value is None:
                 continue
             if not isinstance(value, list):
                 raise BadTemplate(f"{_kind(value)} has no entries to filter", self._text, step.at)
             for entry in self._counted(step, value):
-                lefts = self._found(what.left, [entry])
-                if not what.operator:
+                lefts = self._values_at(filter_.left, [entry])
+                if not filter_.operator:
                     if lefts:
                         yield entry
                     continue
-                rights = self._found(what.right, [entry])
+                rights = self._values_at(filter_.right, [entry])
                 if len(lefts) > 1 or len(rights) > 1:
                     raise BadTemplate("one value at a time can be compared", self._text, step.at)
-                if lefts and rights and self._holds(step, what.operator, lefts[0], rights[0]):
+                if lefts and rights and self._holds(step, filter_.operator, lefts[0], rights[0]):
                     yield entry
 
     def _holds(self, step: PathStep, sign: str, left: Tree, right: Tree) -> bool:
@@ -183,10 +183,10 @@ def _below(value: Tree) -> Iterator[Tree]:
     """Mappings and lists that are not empty, parents first. Not recursive: a tree may be deep."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        inner = list(_within(one))
+        current = waiting.pop()
+        inner = list(_within(current))
         if inner:
-            yield one
+            yield current
             waiting.extend(reversed(inner))
 
 

@@ -38,7 +38,7 @@ from muster.data.yaml import limits, messages
 from muster.data.yaml.source import Fault
 
 _NOT_FINITE = frozenset(
-    [f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
+    [f"{sign}{infinity}" for sign in ("", "+", "-") for infinity in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
 )
 _INT64_DIGITS = 19
 

@@ -94,8 +94,8 @@ def _proven(text: str, index: int, expected: Tree, edit: _Edit) -> str:
     wanted = {document.index: document.body for document in before.documents} | {index: expected}
     for candidate in _candidates(text, edit):
         after = _load(candidate)
-        found = {document.index: document.body for document in after.documents}
-        if len(after.problems) == len(before.problems) and _same(list(wanted.items()), list(found.items())):
+        loaded = {document.index: document.body for document in after.documents}
+        if len(after.problems) == len(before.problems) and _same(list(wanted.items()), list(loaded.items())):
             return candidate
     raise EditError("the text around this place is written in a way that cannot be edited safely; edit it by hand")
 
@@ -180,6 +180,6 @@ def _without(parent: Tree, step: Step) -> Tree:
     return [item for index, item in enumerate(parent) if index != step]
 
 
-def _same(one: Tree, other: Tree) -> bool:
+def _same(left: Tree, right: Tree) -> bool:
     """Whether two trees are the same in JSON's terms: `1`, `1.0` and `true` differ, the order of keys does not."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)

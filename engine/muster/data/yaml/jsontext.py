@@ -51,7 +51,7 @@ def _refuse(constant: str) -> None:
 
 def _first_constant(text: str) -> tuple[int, int]:
     """Return the 1-based line and column of the first `NaN` or `Infinity` outside of strings."""
-    start = next(found.start() for found in _STRING_OR_CONSTANT.finditer(text) if not found[0].startswith('"'))
+    start = next(match.start() for match in _STRING_OR_CONSTANT.finditer(text) if not match[0].startswith('"'))
     return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
 
 

@@ -47,13 +47,13 @@ class _KeyLine(NamedTuple):
 def identities(tree: Tree, text: str) -> tuple[DocumentIdentity, ...]:
     """Return the objects of a broken document, its own first, from its partly built tree and its source text."""
     built, scanned = list(_of_tree(tree)), list(_of_text(text[:_TEXT_LIMIT]))
-    own = [_complete(found[:1]) for found in (built, scanned)]
-    first = DocumentIdentity(*(known or guess for known, guess in zip(*own, strict=True)))
+    first_of_each = [_complete(candidates[:1]) for candidates in (built, scanned)]
+    first = DocumentIdentity(*(value or guess for value, guess in zip(*first_of_each, strict=True)))
     return tuple(identity for identity in dict.fromkeys([first, *built[1:], *scanned[1:]]) if identity.kind)
 
 
-def _complete(found: list[DocumentIdentity]) -> DocumentIdentity:
-    return found[0] if found else DocumentIdentity()
+def _complete(candidates: list[DocumentIdentity]) -> DocumentIdentity:
+    return candidates[0] if candidates else DocumentIdentity()
 
 
 def _of_tree(tree: Tree) -> Iterator[DocumentIdentity]:
@@ -74,9 +74,9 @@ def _of_text(text: str) -> Iterator[DocumentIdentity]:
     indents = sorted({line.indent for line in lines if line.key in ("apiVersion", "kind")})
     if not indents:
         return
-    own = next(_objects_at(indents[0], lines))
-    yield own
-    if own.kind.endswith("List") and len(indents) > 1:
+    outermost = next(_objects_at(indents[0], lines))
+    yield outermost
+    if outermost.kind.endswith("List") and len(indents) > 1:
         yield from _objects_at(indents[1], lines)
 
 
@@ -84,11 +84,11 @@ def _key_line(line: str) -> _KeyLine | None:
     """Return a line with one of the keys sought; None for any other. The dashes of a list's items count as
     indentation."""
     before, colon, rest = line.partition(":")
-    word = before.rstrip(" \t").lstrip("{- \t")
-    key = word[word[:1] in _QUOTES : len(word) - (word[-1:] in _QUOTES)]
+    written = before.rstrip(" \t").lstrip("{- \t")
+    key = written[written[:1] in _QUOTES : len(written) - (written[-1:] in _QUOTES)]
     if not colon or key not in _SOUGHT:
         return None
-    indent = before[: before.index(word)]
+    indent = before[: before.index(written)]
     dashes = indent.lstrip("{ \t")
     if dashes and ("--" in dashes or dashes.strip("- ") or dashes[-1] != " "):
         return None
@@ -97,23 +97,23 @@ def _key_line(line: str) -> _KeyLine | None:
 
 def _objects_at(indent: int, lines: Iterable[_KeyLine]) -> Iterator[DocumentIdentity]:
     """Yield the objects whose top-level keys stand at `indent`. One ends where a list's next item begins."""
-    seen: dict[str, str] = {}
+    texts: dict[str, str] = {}
     inside = False  # its metadata
     for line in lines:
         if line.indent < indent:
             inside = False
         elif line.indent > indent:
             if inside:
-                seen.setdefault(f".{line.key}", _scalar(line.rest))
+                texts.setdefault(f".{line.key}", _scalar(line.rest))
         else:
-            if line.dash and seen:
-                yield _identity(seen)
-                seen = {}
+            if line.dash and texts:
+                yield _identity(texts)
+                texts = {}
             inside = line.key == "metadata"
-            seen.setdefault(line.key, _scalar(line.rest))
+            texts.setdefault(line.key, _scalar(line.rest))
             if inside:
-                seen |= {f".{match[1]}": match[2] for match in _FLOW_FIELD.finditer(line.rest)}
-    yield _identity(seen)
+                texts |= {f".{match[1]}": match[2] for match in _FLOW_FIELD.finditer(line.rest)}
+    yield _identity(texts)
 
 
 def _scalar(rest: str) -> str:
@@ -123,8 +123,8 @@ def _scalar(rest: str) -> str:
     return "".join(takewhile(lambda character: character not in _BEHIND_WORD and not character.isspace(), text))
 
 
-def _identity(seen: dict[str, str]) -> DocumentIdentity:
-    return DocumentIdentity(*(seen.get(key, "") for key in ("apiVersion", "kind", ".namespace", ".name")))
+def _identity(texts: dict[str, str]) -> DocumentIdentity:
+    return DocumentIdentity(*(texts.get(key, "") for key in ("apiVersion", "kind", ".namespace", ".name")))
 
 
 #: The mark of the context is the better place for these: the end of a file says nothing about a lost quote.
@@ -287,10 +287,10 @@ class _Reading:
     ) -> None:
         """Turn the faults of one document into problems. `rest` is the chunk's text from that document on."""
         pieces = source.split(rest)
-        found = identities(root, next(pieces).data.decode("utf-8", "replace"))
-        self.lost += found
+        affected = identities(root, next(pieces).data.decode("utf-8", "replace"))
+        self.lost += affected
         for text, line, column in faults:
-            self.add(text, chunk.line + line, jsontext.original_column(shifts, line, column), *found[:1])
+            self.add(text, chunk.line + line, jsontext.original_column(shifts, line, column), *affected[:1])
         self.index += 1
         if len(self.problems) >= limits.PROBLEMS and not self.closed:
             self.closed = True

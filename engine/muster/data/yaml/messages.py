@@ -144,10 +144,10 @@ def directive() -> ProblemText:
     )
 
 
-def not_a_mapping(what: str) -> ProblemText:
+def not_a_mapping(noun: str) -> ProblemText:
     return ProblemText(
         "not-a-mapping",
-        f"the document is {what}, not a mapping",
+        f"the document is {noun}, not a mapping",
         "an object begins with `apiVersion:` and `kind:`",
     )
 

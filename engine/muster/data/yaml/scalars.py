@@ -30,15 +30,15 @@ def position_in_scalar(lines: Sequence[str], start: Position, style: str | None,
     """
     begin = _skip_properties(lines, start)
     if style in ("|", ">"):
-        found = _block(lines, begin, folded=style == ">")
+        positions = _block(lines, begin, folded=style == ">")
     elif style == '"':
-        found = _folded(_quoted_pieces(lines, begin, '"', _after_escape))
+        positions = _folded(_quoted_pieces(lines, begin, '"', _after_escape))
     elif style == "'":
-        found = _folded(_quoted_pieces(lines, begin, "'", _after_doubled))
+        positions = _folded(_quoted_pieces(lines, begin, "'", _after_doubled))
     else:
-        found = _folded(_plain_pieces(lines, begin))
+        positions = _folded(_plain_pieces(lines, begin))
     offset = max(offset, 0)
-    upto = list(islice(found, offset + 1))
+    upto = list(islice(positions, offset + 1))
     if offset < len(upto):
         return upto[offset]
     return Position(upto[-1].line, upto[-1].column + 1) if upto else begin
@@ -76,8 +76,8 @@ def _plain_pieces(lines: Sequence[str], start: Position) -> Iterator[_Piece]:
     for line in range(start.line, len(lines) + 1):
         text = lines[line - 1].rstrip()
         first = start.column if line == start.line else _indentation(text) + 1
-        found = [Position(line, column) for column in range(first, len(text) + 1)]
-        yield _Piece(found, Position(line, len(text) + 1))
+        positions = [Position(line, column) for column in range(first, len(text) + 1)]
+        yield _Piece(positions, Position(line, len(text) + 1))
 
 
 def _quoted_pieces(
@@ -88,21 +88,21 @@ def _quoted_pieces(
     for line in range(start.line, len(lines) + 1):
         text = lines[line - 1]
         column = start.column if line == start.line else _indentation(text)
-        found: list[Position] = []
-        kept, escaped = 0, False
+        positions: list[Position] = []
+        length, escaped = 0, False
         while column < len(text):
             end = after(text, column)
             if end == column and text[column] == quote:
-                yield _Piece(found, Position(line, column + 1), last=True)
+                yield _Piece(positions, Position(line, column + 1), last=True)
                 return
             escaped = end == column and text[column] == "\\" and quote == '"'
             if not escaped:
-                found.append(Position(line, column + 1))
+                positions.append(Position(line, column + 1))
             if end > column or not text[column].isspace():
-                kept = len(found)
+                length = len(positions)
             column = max(end, column + 1)
         # White space before a break is folded away with it, unless the break is escaped.
-        yield _Piece(found if escaped else found[:kept], Position(line, len(text) + 1), escaped)
+        yield _Piece(positions if escaped else positions[:length], Position(line, len(text) + 1), escaped)
 
 
 def _after_escape(text: str, at: int) -> int:

@@ -225,7 +225,7 @@ class Splicer:
 
     def _cut_block(self, node: Node, index: int) -> _Splice:
         """Return the splice that removes a child's lines; for one beside a dash, what the dash keeps."""
-        starts = [self._child_start(node, each) for each in range(len(node.items))]
+        starts = [self._child_start(node, child) for child in range(len(node.items))]
         last = max(self._last_line(node.items[index]), self._line_of(starts[index]))
         line = self._line_of(starts[index])
         if not self.text[self.starts[line] : starts[index]].strip(" "):

@@ -49,14 +49,14 @@ class BodyBudget:
                 del self._taken[sender]
 
     def _refusal(self, sender: str, length: int) -> Response | None:
-        own = self._taken[sender]
-        if own and own + length > self._most // _SHARE:
+        taken = self._taken[sender]
+        if taken and taken + length > self._most // _SHARE:
             return _later(HTTPStatus.TOO_MANY_REQUESTS, "your other requests have too large bodies")
         if self.taken and self.taken + length > self._most:
             return _later(HTTPStatus.SERVICE_UNAVAILABLE, "too many large bodies in progress")
         return None
 
 
-def _later(status: HTTPStatus, why: str) -> Response:
-    body = json.dumps({"error": why}).encode()
+def _later(status: HTTPStatus, reason: str) -> Response:
+    body = json.dumps({"error": reason}).encode()
     return response(status, body, Content_Type="application/json", Retry_After=_RETRY_SECONDS)

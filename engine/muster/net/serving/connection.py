@@ -75,9 +75,9 @@ class RequestQueue(Protocol):
 class Connection:
     """One connection from an `address`. It is `idle` while it waits for the client, since the instant `since`."""
 
-    def __init__(self, desk: RequestQueue, address: str) -> None:
+    def __init__(self, queue: RequestQueue, address: str) -> None:
         self.address, self.idle, self.since = address, True, asyncio.get_running_loop().time()
-        self._desk = desk
+        self._queue = queue
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
@@ -120,9 +120,9 @@ class Connection:
 
     async def _answer(self, request: HttpRequest, reader: StreamReader, writer: StreamWriter) -> bool:
         """Answer one request; False after the last one."""
-        site, is_head = self._desk.site, request.method == "HEAD"
+        site, is_head = self._queue.site, request.method == "HEAD"
         answer = site.probe(request) if is_head or request.method == "GET" else None
-        if answer is None and self._desk.is_full():
+        if answer is None and self._queue.is_full():
             answer = _error(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests in progress")
         if answer is None:
             self.idle = False
@@ -139,11 +139,11 @@ class Connection:
         if request.length > admitted.body_bytes:
             answer = _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {admitted.body_bytes} bytes")
             return await self._send(writer, answer, is_last=True)
-        with self._desk.bodies.reserve(admitted.sender, request.length) as refusal:
+        with self._queue.bodies.reserve(admitted.sender, request.length) as refusal:
             if refusal is not None:
                 return await self._send(writer, refusal, is_last=True)
             body = await self._read_body(request.length, reader, writer)
-            answer = await self._call(lambda: self._desk.site.answer(request, body))
+            answer = await self._call(lambda: self._queue.site.answer(request, body))
             return await self._send(writer, answer, is_last=False)
 
     async def _read_body(self, length: int, reader: StreamReader, writer: StreamWriter) -> bytes:
@@ -168,7 +168,7 @@ class Connection:
     async def _call(self, call: Callable[[], T]) -> T | Response:
         """Call the site. An exception costs one request and is logged."""
         try:
-            return await self._desk.ask(call)
+            return await self._queue.ask(call)
         except Exception:  # noqa: BLE001
             traceback.print_exc()
             return response(HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -194,8 +194,8 @@ class Connection:
                 await writer.drain()
 
 
-def _error(status: HTTPStatus, why: str) -> Response:
-    return response(status, f"{why}\n".encode(), Content_Type="text/plain; charset=utf-8")
+def _error(status: HTTPStatus, reason: str) -> Response:
+    return response(status, f"{reason}\n".encode(), Content_Type="text/plain; charset=utf-8")
 
 
 async def in_thread(call: Callable[[], T]) -> T:

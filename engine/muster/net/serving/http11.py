@@ -31,8 +31,8 @@ _VERSIONS: Final = (b"1.0", b"1.1")
 class RequestError(ValueError):
     """A malformed request, and the `status` to answer with."""
 
-    def __init__(self, status: HTTPStatus, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, status: HTTPStatus, reason: str) -> None:
+        super().__init__(reason)
         self.status = status
 
 

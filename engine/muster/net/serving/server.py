@@ -137,7 +137,7 @@ class HttpServer:
 
     def is_full(self) -> bool:
         """Is the number of requests in progress at its limit?"""
-        return sum(not one.idle for one in self._open.values()) >= max(1, self.most - _RESERVE)
+        return sum(not connection.idle for connection in self._open.values()) >= max(1, self.most - _RESERVE)
 
     async def ask(self, call: Callable[[], T]) -> T:
         """Run a call once a worker is free, and return its result."""
@@ -221,17 +221,21 @@ class HttpServer:
         """Make room for another connection by closing silent ones. False if there is none to close."""
         if len(self._open) < self._share:
             return True
-        counts = Counter(one.address for one in self._open.values())
+        counts = Counter(connection.address for connection in self._open.values())
         if counts[origin] >= self._share:
             fullest = origin
         elif len(self._open) >= self.most:
-            idle = Counter(one.address for one in self._open.values() if one.idle)
+            idle = Counter(connection.address for connection in self._open.values() if connection.idle)
             fullest = max(idle, key=lambda address: counts[address], default="")
         else:
             return True
-        silent = [(one.since, task) for task, one in self._open.items() if one.idle and one.address == fullest]
+        silent = [
+            (connection.since, task)
+            for task, connection in self._open.items()
+            if connection.idle and connection.address == fullest
+        ]
         # Several at once: finding them takes longer than accepting a connection.
-        for _, task in nsmallest(self._batch, silent, key=lambda found: found[0]):
+        for _, task in nsmallest(self._batch, silent, key=lambda entry: entry[0]):
             del self._open[task]
             task.cancel()
         return bool(silent)
