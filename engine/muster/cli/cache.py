@@ -56,17 +56,17 @@ def usable_cache(environ: Mapping[str, str]) -> Path | None:
 _warned: Final[set[tuple[Path, str]]] = set()
 
 
-def _is_ours(paths: Sequence[Path], environ: Mapping[str, str], what: str) -> bool:
+def _is_ours(paths: Sequence[Path], environ: Mapping[str, str], noun: str) -> bool:
     """Can no checkout have brought these? If not, print a warning, once."""
-    why = why_of_checkout(paths, environ)
-    if why and (paths[0], why) not in _warned:
+    reason = why_of_checkout(paths, environ)
+    if reason and (paths[0], reason) not in _warned:
         from muster.cli.outcome import finding_text  # few runs warn
 
-        _warned.add((paths[0], why))
-        message = f"{what} {paths[0]} is not used: {why}, so a commit may have written it"
+        _warned.add((paths[0], reason))
+        message = f"{noun} {paths[0]} is not used: {reason}, so a commit may have written it"
         hint = "remove it from the repository and add it to .gitignore, or keep it outside of the checkout"
         click.echo(finding_text(finding(Code.STATE_OF_CHECKOUT, message, hint=hint)), err=True)
-    return not why
+    return not reason
 
 
 def use_cache(environ: Mapping[str, str]) -> None:
@@ -82,25 +82,25 @@ def use_cache(environ: Mapping[str, str]) -> None:
     program.keep_in(directory)
 
 
-def state_path(environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None) -> Path | None:
+def state_path(environ: Mapping[str, str], repository: Repository, branch: str, path_given: Path | None) -> Path | None:
     """Return the file with the state of a fleet's branch; None if there is none, or if a checkout may have brought it:
     then a warning is printed."""
-    if named := given or environ.get("MUSTER_STATE"):
+    if chosen := path_given or environ.get("MUSTER_STATE"):
         from muster.run.state import companions
 
-        path = Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
+        path = Path(f"{chosen}{branch}" if branch in (STAGED, WORK_TREE) else chosen)
         return path if _is_ours(companions(path), environ, "the state") else None
     directory = usable_cache(environ)
     if directory is None:
         return None
-    which = f"{common_directory(repository).resolve()}\0{branch}"
-    return directory / STATES / f"{hashlib.sha256(os.fsencode(which)).hexdigest()[:24]}.sqlite"
+    branch_key = f"{common_directory(repository).resolve()}\0{branch}"
+    return directory / STATES / f"{hashlib.sha256(os.fsencode(branch_key)).hexdigest()[:24]}.sqlite"
 
 
 def open_state_of(
-    environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None = None
+    environ: Mapping[str, str], repository: Repository, branch: str, path: Path | None = None
 ) -> "RunState | None":
     """Open the state of a fleet's branch; None if there is none, so that every run evaluates the whole fleet."""
     from muster.run.state import open_state  # not needed to find the cache
 
-    return open_state(state_path(environ, repository, branch, given))
+    return open_state(state_path(environ, repository, branch, path))

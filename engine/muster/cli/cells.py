@@ -54,46 +54,49 @@ def wanted_clusters(body: Tree, _now: datetime) -> str:
 
 def rollouts(body: Tree, _now: datetime) -> str:
     """The revisions of a cluster: `shop/web v2.4.1 Succeeded`."""
-    found = mapping_at(body, "status", "muster", "rollouts")
-    return ", ".join(f"{name} {one.get('revision')} {one.get('state')}" for name, one in sorted(found.items())) or "-"
+    entries = mapping_at(body, "status", "muster", "rollouts")
+    return (
+        ", ".join(f"{name} {entry.get('revision')} {entry.get('state')}" for name, entry in sorted(entries.items()))
+        or "-"
+    )
 
 
 def target(body: Tree, _now: datetime) -> str:
     """The kinds of objects that a policy is about."""
-    found = mapping_at(body, "spec", "target")
-    return ", ".join(map(str, found.get("kinds") or filter(None, [found.get("kind")]))) or "-"
+    spec_target = mapping_at(body, "spec", "target")
+    return ", ".join(map(str, spec_target.get("kinds") or filter(None, [spec_target.get("kind")]))) or "-"
 
 
 def policy_taints(body: Tree, _now: datetime) -> str:
     """The taints that a policy sets: `key:effect`."""
-    found = mappings_at(body, "spec", "taints")
-    return ", ".join(f"{str(taint.get('key')).rpartition('/')[2]}:{taint.get('effect')}" for taint in found) or "-"
+    taints = mappings_at(body, "spec", "taints")
+    return ", ".join(f"{str(taint.get('key')).rpartition('/')[2]}:{taint.get('effect')}" for taint in taints) or "-"
 
 
 def scores(body: Tree, _now: datetime) -> str:
     """The scores of an AddOnPlacementScore: `cpu=40, cost=-3`."""
-    found = mappings_at(body, "status", "scores")
-    return ", ".join(f"{score.get('name')}={score.get('value')}" for score in found) or "-"
+    entries = mappings_at(body, "status", "scores")
+    return ", ".join(f"{score.get('name')}={score.get('value')}" for score in entries) or "-"
 
 
 def parameter_kind(body: Tree, _now: datetime) -> str:
     """The parameters' kind of a ValidatingAdmissionPolicy, as kubectl shows it: `v1/ConfigMap`."""
-    found = mapping_at(body, "spec", "paramKind")
-    return f"{found.get('apiVersion')}/{found.get('kind')}" if found else "<unset>"
+    kind = mapping_at(body, "spec", "paramKind")
+    return f"{kind.get('apiVersion')}/{kind.get('kind')}" if kind else "<unset>"
 
 
 def parameters(body: Tree, _now: datetime) -> str:
     """The parameters of a ValidatingAdmissionPolicyBinding, as kubectl shows them: `namespace/name`."""
-    found = mapping_at(body, "spec", "paramRef")
-    if not found:
+    reference = mapping_at(body, "spec", "paramRef")
+    if not reference:
         return "<unset>"
-    return f"{found.get('namespace') or '*'}/{found.get('name') or '*'}"
+    return f"{reference.get('namespace') or '*'}/{reference.get('name') or '*'}"
 
 
 def approved(body: Tree, _now: datetime) -> str:
     """The effects that an Approval lets through: `deletion of ClusterDeployment/ci-1/ci-1`."""
-    found = mappings_at(body, "spec", "effects")
-    return ", ".join(f"{entry.get('effect')} of {entry.get('object')}" for entry in found) or "-"
+    effects = mappings_at(body, "spec", "effects")
+    return ", ".join(f"{entry.get('effect')} of {entry.get('object')}" for entry in effects) or "-"
 
 
 def for_each(body: Tree, _now: datetime) -> str:
@@ -107,7 +110,8 @@ def for_each(body: Tree, _now: datetime) -> str:
 def endpoints(body: Tree, _now: datetime) -> str:
     """The addresses of an EndpointSlice."""
     return (
-        ", ".join(str(one) for entry in mappings_at(body, "endpoints") for one in entry.get("addresses") or ()) or "-"
+        ", ".join(str(address) for entry in mappings_at(body, "endpoints") for address in entry.get("addresses") or ())
+        or "-"
     )
 
 
@@ -130,7 +134,7 @@ def condition(body: Tree, type_: str) -> Tree:
 
 def _either(body: Tree, types: tuple[str, ...]) -> Tree:
     """The first present condition of types that mean the same in different vocabularies."""
-    return next((found for type_ in types if (found := condition(body, type_))), {})
+    return next((present for type_ in types if (present := condition(body, type_))), {})
 
 
 def status(*types: str) -> Callable[[Tree, datetime], str]:
@@ -159,13 +163,13 @@ def rolled_out(body: Tree, _now: datetime) -> str:
 
 def worked(body: Tree, _now: datetime) -> str:
     """How far a set of works is: `12/40 at abc123, 2 soaking until 2026-01-01T14:05:00Z`."""
-    known = dig(body, "status", "muster", "rollout")
-    if not isinstance(known, dict):
+    progress = dig(body, "status", "muster", "rollout")
+    if not isinstance(progress, dict):
         return "-"
-    text = f"{known['done']}/{known['selected']} at {str(known['revision'])[:6]}"
-    if known.get("soaking"):
-        text += f", {known['soaking']} soaking until {known['until']}"
-    failed = known.get("failed") or ()
+    text = f"{progress['done']}/{progress['selected']} at {str(progress['revision'])[:6]}"
+    if progress.get("soaking"):
+        text += f", {progress['soaking']} soaking until {progress['until']}"
+    failed = progress.get("failed") or ()
     return f"{text}, {len(failed)} failed" if failed else text
 
 
@@ -175,14 +179,14 @@ def calendar(column: str) -> Callable[[Tree, datetime], str]:
     def cell(body: Tree, now: datetime) -> str:
         from muster.rules.calendars.calendar import compile_calendar  # few tables have Calendars
 
-        found, _ = compile_calendar(Object(CALENDAR.id(str(dig(body, "metadata", "name"))), body, ()))
-        if found is None:
+        compiled, _ = compile_calendar(Object(CALENDAR.id(str(dig(body, "metadata", "name"))), body, ()))
+        if compiled is None:
             return "-"
         if column == "state":
-            return "open" if found.is_open(now) else "closed"
+            return "open" if compiled.is_open(now) else "closed"
         if column == "until":
-            return format_time(at) if (at := found.next_change(now)) is not None else "-"
-        return "-" if found.is_open(now) else found.why_closed(now)
+            return format_time(at) if (at := compiled.next_change(now)) is not None else "-"
+        return "-" if compiled.is_open(now) else compiled.why_closed(now)
 
     return cell
 
@@ -283,8 +287,8 @@ def available(*path: str) -> Callable[[Tree, datetime], str]:
     """A cell with the `Available` of a report's payload."""
 
     def cell(body: Tree, _now: datetime) -> str:
-        found = (c.get("status") for c in mappings_at(body, *path, "conditions") if c.get("type") == "Available")
-        return str(next(found, "-"))
+        statuses = (c.get("status") for c in mappings_at(body, *path, "conditions") if c.get("type") == "Available")
+        return str(next(statuses, "-"))
 
     return cell
 
@@ -341,16 +345,16 @@ def request_state(body: Tree, _now: datetime) -> str:
 
 def certificate_end(body: Tree, now: datetime) -> str:
     """When the certificate ends: `in 12d3h`, `2d ago`."""
-    found = issued_certificate(body)
-    if found is None:
+    issued = issued_certificate(body)
+    if issued is None:
         return "-"
-    return ago(found.end, now)
+    return ago(issued.end, now)
 
 
 def certificate_user(body: Tree, _now: datetime) -> str:
     """Who the certificate is for."""
-    found = issued_certificate(body)
-    return found.user if found else "-"
+    issued = issued_certificate(body)
+    return issued.user if issued else "-"
 
 
 def claim_state(body: Tree, _now: datetime) -> str:
@@ -365,8 +369,8 @@ def claim_state(body: Tree, _now: datetime) -> str:
 def why(body: Tree, _now: datetime) -> str:
     """Why a pool's cluster is broken, or is not assigned although it runs."""
     broken, assignable = condition(body, "Broken"), condition(body, "Assignable")
-    found = broken if broken.get("status") == "True" else assignable if assignable.get("status") != "True" else {}
-    return str(found.get("reason") or "-")
+    telling = broken if broken.get("status") == "True" else assignable if assignable.get("status") != "True" else {}
+    return str(telling.get("reason") or "-")
 
 
 def held_effects(body: Tree) -> list[str]:

@@ -32,10 +32,10 @@ _NAMESPACE: Final = Regex(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete `KIND[/NAME]`: kinds, and after a slash the names of objects."""
-    word, slash, begun = incomplete.partition("/")
+    kind, slash, begun = incomplete.partition("/")
     if not slash:
-        return [one for one in words() if one.startswith(incomplete.casefold())]
-    return [f"{word}/{name}" for name in _names(ctx, word) if name.startswith(begun)]
+        return [name for name in words() if name.startswith(incomplete.casefold())]
+    return [f"{kind}/{name}" for name in _names(ctx, kind) if name.startswith(begun)]
 
 
 def names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -66,9 +66,9 @@ def _without_namespace(ctx: click.Context, plural: str, incomplete: str) -> list
 def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the namespace of objects of the kind before it."""
     # An option without its value ends parsing, so the kind may be among the remaining arguments.
-    word = str(ctx.args[0] if ctx.args else ctx.params.get("target")).partition("/")[0]
-    found = {name.rpartition("/")[0] for name in _names(ctx, word)}
-    return sorted(name for name in found if name and name.startswith(incomplete))
+    kind = str(ctx.args[0] if ctx.args else ctx.params.get("target")).partition("/")[0]
+    namespaces_there = {name.rpartition("/")[0] for name in _names(ctx, kind)}
+    return sorted(name for name in namespaces_there if name and name.startswith(incomplete))
 
 
 def unknown_object(target: str, problem: str = "there is no") -> click.UsageError:
@@ -76,8 +76,8 @@ def unknown_object(target: str, problem: str = "there is no") -> click.UsageErro
 
     An object that the commit has under this name is gone at the instant of the run: no other is suggested instead.
     """
-    word, _, name = target.partition("/")
-    names = _names(click.get_current_context(), word)
+    kind, _, name = target.partition("/")
+    names = _names(click.get_current_context(), kind)
     ended = [other for other in names if other == name or other.endswith(f"/{name}")]
     hint = f"it is in the commit, and ends before this time: {few(ended)}" if ended else did_you_mean(name, names)
     return click.UsageError(f"{problem} {target}; {hint}".rstrip("; "))
@@ -100,18 +100,18 @@ def with_kinds(target: str, names: Sequence[str] = ()) -> list[str]:
 
 def with_namespace(target: str) -> str:
     """Return `KIND/NAMESPACE/NAME` for `KIND/NAME` if exactly one object has that name; others as they are."""
-    word, _, name = target.partition("/")
-    if "/" in name or name in (names := _names(click.get_current_context(), word)):
+    kind, _, name = target.partition("/")
+    if "/" in name or name in (names := _names(click.get_current_context(), kind)):
         return target
-    found = [one for one in names if one.endswith(f"/{name}")]
-    if len(found) > 1:
-        raise click.UsageError(f"{target} is one of {few(found)}: name one.")
-    return f"{word}/{found[0]}" if found else target
+    candidates = [candidate for candidate in names if candidate.endswith(f"/{name}")]
+    if len(candidates) > 1:
+        raise click.UsageError(f"{target} is one of {few(candidates)}: name one.")
+    return f"{kind}/{candidates[0]}" if candidates else target
 
 
-def _is_kind(word: str) -> bool:
+def _is_kind(name: str) -> bool:
     try:
-        return bool(kinds_named(word))
+        return bool(kinds_named(name))
     except UnknownKind:
         return False
 
@@ -119,13 +119,13 @@ def _is_kind(word: str) -> bool:
 def _with_kind(ctx: click.Context, name: str) -> str:
     if name in _names(ctx, "clusters"):
         return f"clusters/{name}"
-    found = [f"{kind.schema}/{one}" for kind in _derived_kinds(ctx) for one in _names(ctx, kind.schema)
-             if one.rpartition("/")[2] == name]  # fmt: skip
-    if len(found) > 1:
-        raise click.UsageError(f"{name} is one of {few(found)}: name one.")
-    if not found and not did_you_mean(name, words()) and (hint := did_you_mean(name, _names(ctx, "clusters"))):
+    objects = ((kind, full_name) for kind in _derived_kinds(ctx) for full_name in _names(ctx, kind.schema))
+    targets = [f"{kind.schema}/{full_name}" for kind, full_name in objects if full_name.rpartition("/")[2] == name]
+    if len(targets) > 1:
+        raise click.UsageError(f"{name} is one of {few(targets)}: name one.")
+    if not targets and not did_you_mean(name, words()) and (hint := did_you_mean(name, _names(ctx, "clusters"))):
         raise click.UsageError(f"no cluster and no kind is called {name!r}; {hint}")
-    return found[0] if found else name
+    return targets[0] if targets else name
 
 
 def _derived_kinds(ctx: click.Context) -> Iterator[Kind]:
@@ -134,7 +134,7 @@ def _derived_kinds(ctx: click.Context) -> Iterator[Kind]:
     with suppress(Exception):
         git = open_repository(ctx.params.get("repo") or Path(), os.environ).git
         listing = git.output("ls-tree", "-z", "--name-only", "--full-tree", "HEAD", FOLDER)
-        folders = {os.fsdecode(one).rpartition("/")[2] for one in listing.split(b"\0") if one}
+        folders = {os.fsdecode(path).rpartition("/")[2] for path in listing.split(b"\0") if path}
         yield from (kind for kind in ALL if kind.folder in folders)
 
 
@@ -143,13 +143,13 @@ def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
     return sorted(code for code in CODES if code.startswith(incomplete.upper()))
 
 
-def _names(ctx: click.Context, word: str) -> list[str]:
+def _names(ctx: click.Context, kind: str) -> list[str]:
     """The names of the objects of a kind, `NAMESPACE/NAME` for namespaced ones; sorted."""
     from muster.git.repository import open_repository  # every command imports this module, and few complete names
 
     with suppress(Exception):  # an error message would break the line that a person is typing
         git = open_repository(ctx.params.get("repo") or Path(), os.environ).git
-        return sorted({name for kind in kinds_named(word) for name in _of_kind(git, kind)})
+        return sorted({name for kind in kinds_named(kind) for name in _of_kind(git, kind)})
     return []
 
 
@@ -157,10 +157,10 @@ def _of_kind(git: "Git", kind: Kind) -> set[str]:
     listing = git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", f"{FOLDER}{kind.folder}/")
     files = (path for path in os.fsdecode(listing).split("\0") if path and not is_projected(path))
     paths = [path.removesuffix(".yaml").split("/") for path in files]
-    found = {"/".join(path[-2:] if kind.namespaced else path[-1:]) for path in paths}
-    if not found or kind not in CLUSTERS:
-        found.update(_written(git, kind, everywhere=False))
-    return found or set(_written(git, kind, everywhere=True))
+    names = {"/".join(path[-2:] if kind.namespaced else path[-1:]) for path in paths}
+    if not names or kind not in CLUSTERS:
+        names.update(_written(git, kind, everywhere=False))
+    return names or set(_written(git, kind, everywhere=True))
 
 
 def _written(git: "Git", kind: Kind, *, everywhere: bool) -> Iterator[str]:

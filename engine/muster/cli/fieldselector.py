@@ -96,17 +96,17 @@ def _term(text: str) -> FieldTerm:
 
 def _unescaped(value: str) -> str:
     r"""Resolve the escapes. ValueError for another backslash, and for an operator or comma without one."""
-    found, position = list[str](), 0
+    characters, position = list[str](), 0
     while position < len(value):
         if value[position] == "\\":
             pair = value[position : position + 2]
             if pair not in _ESCAPES:
                 raise ValueError(f"{value!r} has an invalid escape {pair!r}: write \\\\, \\, or \\=")
-            found.append(_ESCAPES[pair])
+            characters.append(_ESCAPES[pair])
             position += 2
         elif value[position] in ",=":
             raise ValueError(f"{value!r} has {value[position]!r} in it: write \\{value[position]}")
         else:
-            found.append(value[position])
+            characters.append(value[position])
             position += 1
-    return "".join(found)
+    return "".join(characters)

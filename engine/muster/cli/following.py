@@ -146,14 +146,14 @@ class _Follower:
                 self._fetched = present
             tip = self._tip(fetches=fetches)
             refs: Sequence[object] = local_agent_refs(self.repository, tip).refs
-            seen = (tip, tuple(refs))
-            if seen == self._seen and (self._due is None or present < self._due):
+            refs_read = (tip, tuple(refs))
+            if refs_read == self._seen and (self._due is None or present < self._due):
                 return
             now = self._fleet.now
             freshness = replace(READER, ask=fetches and not self._fleet.source.offline)
             reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness, governing=tip)
             run = evaluate_reading(reading, now, self._fleet.wanted)
-            self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
+            self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else refs_read
             horizon = None if self._fleet.fixed_now else run.horizon
             self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
             self._show(run)

@@ -58,7 +58,7 @@ def agent_refs_at(
         return recorded_clusters(repository, commit) if commit else frozenset()
 
     if freshness.ask:
-        heard = fetch_agent_refs(
+        agent_refs = fetch_agent_refs(
             repository,
             recorded,
             revision=commit or "HEAD",
@@ -68,32 +68,32 @@ def agent_refs_at(
             limit_seconds=freshness.limit_seconds,
         )
     else:
-        heard = local_agent_refs(repository, commit or "HEAD")
-    if heard.stale and freshness.news:
+        agent_refs = local_agent_refs(repository, commit or "HEAD")
+    if agent_refs.stale and freshness.news:
         raise RepositoryError(
-            f"the agents' refs here are copies and may be old: {heard.trouble}",
+            f"the agents' refs here are copies and may be old: {agent_refs.trouble}",
             "try again when the remote answers; with --offline the copies count as current",
         )
     if freshness.gone:
-        known, retired = heard.agents, recorded() - heard.agents.present
-        heard = replace(heard, agents=replace(known, gone=known.gone | retired, retired=retired))
-    return heard
+        agents, retired = agent_refs.agents, recorded() - agent_refs.agents.present
+        agent_refs = replace(agent_refs, agents=replace(agents, gone=agents.gone | retired, retired=retired))
+    return agent_refs
 
 
-def require_heard(repository: Repository, run: "Run", heard: AgentRefs, freshness: Freshness) -> None:
+def require_heard(repository: Repository, run: "Run", agent_refs: AgentRefs, freshness: Freshness) -> None:
     """Raise RepositoryError if clusters that reported through refs at the last run have no refs now."""
-    unheard = sorted(run.fleet.refs.unheard - heard.agents.unknown)  # refs of additional remotes are optional
+    unheard = sorted(run.fleet.refs.unheard - agent_refs.agents.unknown)  # refs of additional remotes are optional
     if not unheard:
         return
     clusters = "1 cluster reports" if len(unheard) == 1 else f"{len(unheard)} clusters report"
     raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are missing here: {few(unheard)}",
-                          _advice(repository, heard, freshness))  # fmt: skip
+                          _advice(repository, agent_refs, freshness))  # fmt: skip
 
 
-def _advice(repository: Repository, heard: AgentRefs, freshness: Freshness) -> str:
+def _advice(repository: Repository, agent_refs: AgentRefs, freshness: Freshness) -> str:
     retired = "if all those agents were removed, run muster reconcile --agents-gone once"
-    if heard.trouble:
-        return f"{heard.trouble}; try again when it answers"
+    if agent_refs.trouble:
+        return f"{agent_refs.trouble}; try again when it answers"
     if not remotes(repository):
         return f"add the repository that agents push to (git remote add origin URL), and run it again; {retired}"
     if not freshness.ask:
@@ -104,11 +104,13 @@ def _advice(repository: Repository, heard: AgentRefs, freshness: Freshness) -> s
     )
 
 
-def age_line(repository: Repository, heard: AgentRefs, now: datetime) -> str:
+def age_line(repository: Repository, agent_refs: AgentRefs, now: datetime) -> str:
     """Return a line about the age of the agents' refs; empty if no agent uses a ref."""
-    newest = newest_commit_time(repository, heard.refs, now) if heard.refs else None
+    newest = newest_commit_time(repository, agent_refs.refs, now) if agent_refs.refs else None
     if newest is None:
-        return heard.trouble
+        return agent_refs.trouble
     # Refs are fetched after the command has taken its instant, so a heartbeat may be a little younger.
     when = ago(min(newest, now), now) if newest <= now + _FETCHED_LATER else "later than this instant"
-    return f"agents heard until {format_time(newest)} ({when})" + (f"; {heard.trouble}" if heard.trouble else "")
+    return f"agents heard until {format_time(newest)} ({when})" + (
+        f"; {agent_refs.trouble}" if agent_refs.trouble else ""
+    )

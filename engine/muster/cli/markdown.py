@@ -44,11 +44,11 @@ def folded(summary: str, text: str, *, opened: bool = False) -> str:
 def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> str:
     """Return findings as a table, the worst first, at `most` this many, with the number of those left out and
     waived."""
-    shown = [one for one in findings if not one.silenced]
-    ordered = sorted(shown, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), _message(one),
-             code(str(one.waiver) if one.waiver is not None else one.hint)]
-            for one in ordered[:most])  # fmt: skip
+    shown = [finding for finding in findings if not finding.silenced]
+    ordered = sorted(shown, key=lambda finding: (finding.severity.rank, finding.sort_key()))
+    rows = ([_severity(finding), code(str(finding.place) if finding.file else ""), _message(finding),
+             code(str(finding.waiver) if finding.waiver is not None else finding.hint)]
+            for finding in ordered[:most])  # fmt: skip
     left_out = 0 if most is None else len(shown) - most
     silenced = f"\n\n{len(findings) - len(shown)} waived" if len(findings) > len(shown) else ""
     text = table(["finding", "where", "what is wrong", "what to do"], rows)
@@ -60,13 +60,13 @@ def more_markdown(number: int, noun: str) -> str:
     return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
 
 
-def _message(one: Finding) -> str:
-    return "<br>".join(map(code, (one.message, *one.example.splitlines())))
+def _message(finding: Finding) -> str:
+    return "<br>".join(map(code, (finding.message, *finding.example.splitlines())))
 
 
-def _severity(one: Finding) -> str:
-    name = f"**{one.severity.value}**" if one.severity is Severity.ERROR else one.severity.value
-    return f"{name} {one.code}"
+def _severity(finding: Finding) -> str:
+    name = f"**{finding.severity.value}**" if finding.severity is Severity.ERROR else finding.severity.value
+    return f"{name} {finding.code}"
 
 
 def _inert(text: str) -> str:

@@ -103,12 +103,12 @@ def _is_number(text: str) -> bool:
 def seconds_of(text: str, *, least: float = 0.0) -> float:
     """Parse a duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds. ValueError."""
     try:
-        found = float(text) if _is_number(text) else parse_duration(text).total_seconds()
+        seconds = float(text) if _is_number(text) else parse_duration(text).total_seconds()
     except ValueError:
         raise ValueError(f"{text!r} is not a duration such as 30s or 1m30s") from None
-    if found < least:
-        raise ValueError(f"{text!r} is negative" if found < 0 else f"{text!r} is less than {least:g}s")
-    return found
+    if seconds < least:
+        raise ValueError(f"{text!r} is negative" if seconds < 0 else f"{text!r} is less than {least:g}s")
+    return seconds
 
 
 #: A duration, or a number of seconds. Parameters get seconds.
@@ -198,12 +198,12 @@ class Source:
         from muster.cli.reading import open_reading
         from muster.cli.uncommitted import note_uncommitted
 
-        found = open_reading(
+        reading = open_reading(
             self.repo, self.rev, worktree=self.worktree, freshness=replace(READER, ask=not self.offline)
         )
         if not (self.rev or self.worktree):
-            note_uncommitted(found.repository, "--worktree reads the files as they are")
-        return found
+            note_uncommitted(reading.repository, "--worktree reads the files as they are")
+        return reading
 
     def evaluated(
         self, wanted: "Wanted | None" = None, witness: "Witness | None" = None, *, rested: bool = False
@@ -227,9 +227,9 @@ def combine_options(function: _F, name: str, make: Callable[..., object], *optio
     """Return a command that gets some of its options as one parameter."""
 
     @wraps(function)
-    def joined(*args: Any, **given: Any) -> Any:
-        value = make(**{option: given.pop(option) for option in options})
-        return function(*args, **given, **{name: value})
+    def joined(*args: Any, **passed: Any) -> Any:
+        value = make(**{option: passed.pop(option) for option in options})
+        return function(*args, **passed, **{name: value})
 
     return joined  # type: ignore[return-value]
 
@@ -251,7 +251,7 @@ class _OutputFormat(click.Choice[str]):
         if self._templates and text.startswith((JSONPATH, JSONPATH_AS_JSON, COLUMNS)):
             return text
         if self._templates and (
-            prefix := next((one for one in (JSONPATH, JSONPATH_AS_JSON, COLUMNS) if one == f"{text}="), "")
+            prefix := next((form for form in (JSONPATH, JSONPATH_AS_JSON, COLUMNS) if form == f"{text}="), "")
         ):
             self.fail(f"write what to print, as in {_EXAMPLES[prefix]}", param, ctx)
         if instead := _INSTEAD.get(text.partition("=")[0]):
@@ -344,10 +344,12 @@ def wanted(*targets: str) -> "Wanted | None":
     from muster.run.incremental import Wanted
 
     with usage_errors(UnknownKind):
-        found = [one for target in targets if (one := wanted(target)) is not None]
-    if len(found) < len(targets):
+        all_wanted = [wanted_objects for target in targets if (wanted_objects := wanted(target)) is not None]
+    if len(all_wanted) < len(targets):
         return None
-    return Wanted(frozenset().union(*(one.names for one in found)), any(one.wide for one in found))
+    return Wanted(
+        frozenset().union(*(objects.names for objects in all_wanted)), any(objects.wide for objects in all_wanted)
+    )
 
 
 #: `-o FORMAT` for findings: text, or a format of `muster.cli.reports`, which is not imported just for the names.
@@ -397,9 +399,9 @@ def selected(run: "Run", target: str | None) -> list[Tree]:
     from muster.cli.select import select
 
     with usage_errors(UnknownKind):
-        found = select(run, target)
-    if target and "/" in target and not found:
+        objects = select(run, target)
+    if target and "/" in target and not objects:
         from muster.cli.completion import unknown_object
 
         raise unknown_object(target)
-    return found
+    return objects

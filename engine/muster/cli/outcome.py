@@ -60,10 +60,10 @@ def log_writer(form: str) -> Callable[..., None]:
     def write(line: str, *, err: bool = False) -> None:
         time, _, message = line.partition(" ")
         if form == "json":
-            known = try_time(time) is not None
+            has_time = try_time(time) is not None
             entry = {
-                "time": time if known else format_time(wall_clock().replace(microsecond=0)),
-                "message": message if known else line,
+                "time": time if has_time else format_time(wall_clock().replace(microsecond=0)),
+                "message": message if has_time else line,
             }
             line = printable_json(json.dumps(entry, ensure_ascii=False))
         with suppress(OSError):
@@ -96,19 +96,19 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
         click.echo(tally(findings), err=err)
     if any(map(is_any_fault, findings)):
         return FAULT
-    return FINDINGS if any(found.fails for found in findings) else FINE
+    return FINDINGS if any(finding.fails for finding in findings) else FINE
 
 
-def finding_text(found: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """Return `file:line:column: error MUS101: message` and, indented below, the excerpt, the example and the hint."""
-    head = f"{found.place}: " if found.file else ""
-    lines = [f"{printable(head)}{found.severity.value} {found.code}: {printable(found.message)}"]
-    lines.extend(f"    {line}" for line in found.excerpt.splitlines())
-    lines.extend(f"    {printable(line)}" for line in found.example.splitlines())
-    if found.hint:
-        lines.append(f"    hint: {printable(found.hint)}")
-    if found.waiver is not None:
-        lines.append(f"    {printable(str(found.waiver))}")
+    head = f"{finding.place}: " if finding.file else ""
+    lines = [f"{printable(head)}{finding.severity.value} {finding.code}: {printable(finding.message)}"]
+    lines.extend(f"    {line}" for line in finding.excerpt.splitlines())
+    lines.extend(f"    {printable(line)}" for line in finding.example.splitlines())
+    if finding.hint:
+        lines.append(f"    hint: {printable(finding.hint)}")
+    if finding.waiver is not None:
+        lines.append(f"    {printable(str(finding.waiver))}")
     return "\n".join(lines)
 
 
@@ -121,56 +121,62 @@ _IGNORED: Final = "`.musterignore` names"
 def findings_text(findings: Iterable[Finding]) -> str:
     """Return all findings that no waiver silences; of those with one cause, a copied folder or a line of
     `.musterignore`, the first and their number."""
-    shown = [found for found in findings if not found.silenced]
+    shown = [finding for finding in findings if not finding.silenced]
     copied: dict[PurePosixPath, list[Finding]] = {}
-    for found in shown:
-        if found.code in _REPEATED and ":" not in found.file:  # an agent's branch is no folder
-            folders = PurePosixPath(found.file).parents[:-1]
+    for finding in shown:
+        if finding.code in _REPEATED and ":" not in finding.file:  # an agent's branch is no folder
+            folders = PurePosixPath(finding.file).parents[:-1]
             folder = next((folder for folder in folders if folder in copied), next(iter(folders), None))
             if folder is not None:
-                copied.setdefault(folder, []).append(found)
+                copied.setdefault(folder, []).append(finding)
     causes = [
-        (same, f"in {printable(str(folder))}/, whose files set what others set: is it a copy?")
-        for folder, same in copied.items()
+        (copies, f"in {printable(str(folder))}/, whose files set what others set: is it a copy?")
+        for folder, copies in copied.items()
     ]
-    ignored = [found for found in shown if found.code is Code.FILE_LOST_ITS_OBJECT and _IGNORED in found.message]
+    ignored = [
+        finding for finding in shown if finding.code is Code.FILE_LOST_ITS_OBJECT and _IGNORED in finding.message
+    ]
     causes.append((ignored, f"files that {_IGNORED}"))
-    many = {same[0]: f"    and {len(same) - 1} more {cause}" for same, cause in causes if len(same) > _MANY}
-    hidden = {found for same, _ in causes if len(same) > _MANY for found in same[1:]}
+    many = {
+        findings_there[0]: f"    and {len(findings_there) - 1} more {cause}"
+        for findings_there, cause in causes
+        if len(findings_there) > _MANY
+    }
+    hidden = {finding for findings_there, _ in causes if len(findings_there) > _MANY for finding in findings_there[1:]}
     lines = []
-    for found in shown:
-        if found not in hidden:
-            lines.append(finding_text(found))
-        if found in many:
-            lines.append(many[found])
+    for finding in shown:
+        if finding not in hidden:
+            lines.append(finding_text(finding))
+        if finding in many:
+            lines.append(many[finding])
     return "\n".join(lines)
 
 
 def tally(findings: Sequence[Finding]) -> str:
     """Return `2 errors, 1 warning, 3 waived`, or `no findings`."""
-    counting = [found for found in findings if found.waiver is None]
-    counts = ((severity, sum(found.severity is severity for found in counting)) for severity in Severity)
+    counting = [finding for finding in findings if finding.waiver is None]
+    counts = ((severity, sum(finding.severity is severity for finding in counting)) for severity in Severity)
     terms = [f"{count} {severity.value}{'' if count == 1 else 's'}" for severity, count in counts if count]
     if waived := len(findings) - len(counting):
         terms.append(f"{waived} waived")
     return ", ".join(terms) or "no findings"
 
 
-def finding_tree(found: Finding) -> Tree:
+def finding_tree(finding: Finding) -> Tree:
     """Return a finding as JSON data."""
-    id_, waiver = found.object, found.waiver
+    id_, waiver = finding.object, finding.waiver
     tree: dict[str, Tree] = {
-        "code": found.code.value,
-        "severity": found.severity.value,
-        "file": found.file,
-        "line": found.line,
-        "column": found.column,
+        "code": finding.code.value,
+        "severity": finding.severity.value,
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
         "object": None if id_ is None else id_._asdict(),
-        "message": found.message,
-        "hint": found.hint,
-        "digest": found.digest,
+        "message": finding.message,
+        "hint": finding.hint,
+        "digest": finding.digest,
         "waiver": None if waiver is None else {
             "name": waiver.name, "reason": waiver.reason, "owner": waiver.owner, "until": waiver.until,
         },
     }  # fmt: skip
-    return {**tree, "example": found.example} if found.example else tree
+    return {**tree, "example": finding.example} if finding.example else tree

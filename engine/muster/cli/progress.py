@@ -10,10 +10,10 @@ PATIENCE_SECONDS = 1.0
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(step: str) -> Iterator[None]:
     """Show the current step and its progress on standard error while the block runs.
 
-    `what` is shown until the run reports a step (`muster.run.progress`).
+    `step` is shown until the run reports a step (`muster.run.progress`).
     """
     if not sys.stderr.isatty():
         yield
@@ -27,7 +27,7 @@ def working(what: str) -> Iterator[None]:
     bar = (BarColumn(), MofNCompleteColumn())
     columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn())
     shown = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = shown.add_task(what, total=None)
+    task = shown.add_task(step, total=None)
 
     def listen(now: RunStep, done: int, total: int) -> None:
         shown.update(task, description=now, completed=done, total=total or None)

@@ -109,10 +109,12 @@ class QueryScope:
 
     def nothing(self, targets: Sequence[str]) -> str:
         """Say that there are no such objects."""
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        which = f" with labels {self.labels}" if self.labels else ""
-        which += f" with fields {self.fields}" if self.fields else ""
-        return f"no {', '.join(targets)}{where}{which}{'' if where or which else ' in this fleet'}"
+        in_namespace = f" in namespace {self.namespace}" if self.namespace else ""
+        selectors = f" with labels {self.labels}" if self.labels else ""
+        selectors += f" with fields {self.fields}" if self.fields else ""
+        return (
+            f"no {', '.join(targets)}{in_namespace}{selectors}{'' if in_namespace or selectors else ' in this fleet'}"
+        )
 
 
 _NAMESPACE = click.option(

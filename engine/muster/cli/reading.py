@@ -74,12 +74,14 @@ class FleetReading:
     def tip_of(self, ref: str) -> str | None:
         """Return the commit of an agent's ref, named as in messages; None if it is missing, or if a relay writes it."""
         refs = self.heard.refs if self.heard is not None else ()
-        return next((found.commit for found in refs if found.short == ref and not relay_of(found.name)), None)
+        return next(
+            (agent_ref.commit for agent_ref in refs if agent_ref.short == ref and not relay_of(agent_ref.name)), None
+        )
 
     def question(self, now: datetime) -> Question | None:
         """Return the question to ask the state of the branch that is checked out; None if something else is read."""
-        repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
-        if repository is None or commit is None or heard is None or branch is None:
+        repository, commit, agent_refs, branch = self.repository, self.base, self.heard, self.branch
+        if repository is None or commit is None or agent_refs is None or branch is None:
             return None
         tip = branch_tip(repository, branch)
         if tip is None or evaluated_commit(repository, tip) != commit:
@@ -90,7 +92,7 @@ class FleetReading:
             )
         except (UnknownChangesError, RepositoryError):
             return None
-        return Question(repository, commit, heard, now, Remembered(repository, listed=heard.own), files=files)
+        return Question(repository, commit, agent_refs, now, Remembered(repository, listed=agent_refs.own), files=files)
 
     def kept(self) -> "RunState | None":
         """Return the state of the last run on the branch that is checked out; None if none is kept."""
@@ -124,31 +126,31 @@ def open_reading(
     Fleet of the revision `governing`, by default that of HEAD, never that of `rev`.
     """
     _check(repo, rev, worktree=worktree)
-    if worktree and (found := own_repository(repo)) is None:
+    if worktree and (checkout := own_repository(repo)) is None:
         return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), freshness)
-    repository = found if worktree and found else open_repository(repo, os.environ)
+    repository = checkout if worktree and checkout else open_repository(repo, os.environ)
     if not worktree:
         commit = resolve(repository, rev or "HEAD")
         judge = _governing(repository, governing, commit, freshness)
         base = _seen(repository, commit, judge, freshness)
-        heard = agent_refs_at(repository, base, freshness, governing=judge)
-        snapshot = CommitSnapshot(repository, base, heard.refs, heard.agents)
+        agent_refs = agent_refs_at(repository, base, freshness, governing=judge)
+        snapshot = CommitSnapshot(repository, base, agent_refs.refs, agent_refs.agents)
         unasked = _unasked(repository, commit, judge)
-        for one in unasked if governing is None else ():  # of a named base, the caller compares findings
-            click.echo(f"note: {printable(one.message)}", err=True)
-        return FleetReading(snapshot, freshness, repository, base, heard, unasked)
+        for note in unasked if governing is None else ():  # of a named base, the caller compares findings
+            click.echo(f"note: {printable(note.message)}", err=True)
+        return FleetReading(snapshot, freshness, repository, base, agent_refs, unasked)
     head = ref_tip(repository, "HEAD^{commit}")
     judge = _governing(repository, governing, head or "", freshness)
     head = head and _seen(repository, head, judge, freshness)
-    heard = agent_refs_at(repository, head, freshness, governing=judge)
+    agent_refs = agent_refs_at(repository, head, freshness, governing=judge)
     unasked = _unasked(repository, head, judge) if head else ()
-    return FleetReading(work_tree_snapshot(repository, heard), freshness, repository, head, heard, unasked)
+    return FleetReading(work_tree_snapshot(repository, agent_refs), freshness, repository, head, agent_refs, unasked)
 
 
 def _unasked(repository: Repository, commit: str, governing: str) -> "tuple[Finding, ...]":
     if commit == governing:
         return ()
-    return tuple(unasked_remote(one.name, one.url) for one in unasked_remotes(repository, commit, governing))
+    return tuple(unasked_remote(remote.name, remote.url) for remote in unasked_remotes(repository, commit, governing))
 
 
 def _governing(repository: Repository, revision: str | None, commit: str, freshness: Freshness) -> str:
@@ -183,11 +185,11 @@ def evaluate_reading(
     from muster.run.settle import settle
 
     question = reading.question(now) if wanted is not None else None
-    kept = reading.kept() if question is not None else None
-    if question is not None and kept is not None and wanted is not None:
+    state = reading.kept() if question is not None else None
+    if question is not None and state is not None and wanted is not None:
         from muster.run.incremental import answer
 
-        settled: Settled | None = answer(replace(question, witness=witness), kept, wanted=wanted).settled
+        settled: Settled | None = answer(replace(question, witness=witness), state, wanted=wanted).settled
     else:
         settled = settle(reading.snapshot, now, witness=witness) if rested else None
     run = settled.first if settled is not None else evaluate_snapshot(reading.snapshot, now, witness=witness)

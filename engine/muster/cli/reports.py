@@ -41,10 +41,12 @@ class Case:
 def findings_junit(findings: Sequence[Finding]) -> str:
     """Return a report with one case for each finding."""
     cases = []
-    for found in findings:
-        text, bad = finding_text(found), found.fails
-        name, skipped = f"{found.code} {found.object or found.place}", str(found.waiver or "")
-        cases.append(Case(found.file or "fleet", name, found.place, text if bad else "", "" if bad else text, skipped))
+    for finding in findings:
+        text, bad = finding_text(finding), finding.fails
+        name, skipped = f"{finding.code} {finding.object or finding.place}", str(finding.waiver or "")
+        cases.append(
+            Case(finding.file or "fleet", name, finding.place, text if bad else "", "" if bad else text, skipped)
+        )
     return junit_text("muster", cases or [Case("fleet", "no findings", Place(""))])
 
 
@@ -84,9 +86,9 @@ _SPECIAL: Final = {"\\": "\\\\", "[": "\\[", "]": "\\]", **{f"{{{digit}": f"{{{{
 
 def sarif_text(findings: Sequence[Finding]) -> str:
     """Return one run with a result for each finding, and their rules."""
-    codes = sorted({found.code for found in findings})
+    codes = sorted({finding.code for finding in findings})
     driver = {"name": "muster", "version": __version__, "rules": [_rule(code) for code in codes]}
-    results = [_result(found, codes.index(found.code)) for found in findings]
+    results = [_result(finding, codes.index(finding.code)) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -100,27 +102,27 @@ def _rule(code: Code) -> Tree:
     }
 
 
-def _result(found: Finding, rule: int) -> Tree:
-    text = "\n".join(part for part in (found.message, found.example, found.hint) if part)
+def _result(finding: Finding, rule: int) -> Tree:
+    text = "\n".join(part for part in (finding.message, finding.example, finding.hint) if part)
     result: dict[str, Tree] = {
-        "ruleId": found.code.value,
+        "ruleId": finding.code.value,
         "ruleIndex": rule,
-        "level": found.severity.value,
+        "level": finding.severity.value,
         "message": {"text": _plain(text)},
-        "partialFingerprints": {"muster/v1": found.fingerprint},
+        "partialFingerprints": {"muster/v1": finding.fingerprint},
     }
-    if found.waiver is not None:
+    if finding.waiver is not None:
         # The waiver is in a file beside the code, not in it: 3.35.2.
-        suppression = {"kind": "external", "status": "accepted", "justification": _plain(str(found.waiver))}
+        suppression = {"kind": "external", "status": "accepted", "justification": _plain(str(finding.waiver))}
         result["suppressions"] = [suppression]
     location: dict[str, Tree] = {}
-    if found.file:
-        location["physicalLocation"] = {"artifactLocation": {"uri": quote(found.file, errors="surrogatepass")}}
-        if found.line:
-            region = {"startLine": found.line} | ({"startColumn": found.column} if found.column else {})
+    if finding.file:
+        location["physicalLocation"] = {"artifactLocation": {"uri": quote(finding.file, errors="surrogatepass")}}
+        if finding.line:
+            region = {"startLine": finding.line} | ({"startColumn": finding.column} if finding.column else {})
             location["physicalLocation"]["region"] = region
-    if found.object:
-        location["logicalLocations"] = [{"fullyQualifiedName": printable(str(found.object))}]
+    if finding.object:
+        location["logicalLocations"] = [{"fullyQualifiedName": printable(str(finding.object))}]
     return {**result, "locations": [location]} if location else result
 
 
@@ -144,18 +146,18 @@ def code_quality_text(findings: Sequence[Finding]) -> str:
 
 
 def _issues(findings: Sequence[Finding]) -> Iterator[Tree]:
-    seen: Counter[str] = Counter()
-    for found in findings:
-        if found.waiver is not None:
+    fingerprints: Counter[str] = Counter()
+    for finding in findings:
+        if finding.waiver is not None:
             continue  # the format cannot mark an issue as waived
-        same = found.fingerprint
-        seen[same] += 1
+        fingerprint = finding.fingerprint
+        fingerprints[fingerprint] += 1
         yield {
-            "description": printable(f"{found.code}: {found.message}"),
-            "check_name": found.code.value,
-            "fingerprint": hashlib.sha256(f"{same} {seen[same]}".encode()).hexdigest(),
-            "severity": _SEVERITIES[found.severity],
-            "location": {"path": printable(found.file or _FLEET), "lines": {"begin": found.line or 1}},
+            "description": printable(f"{finding.code}: {finding.message}"),
+            "check_name": finding.code.value,
+            "fingerprint": hashlib.sha256(f"{fingerprint} {fingerprints[fingerprint]}".encode()).hexdigest(),
+            "severity": _SEVERITIES[finding.severity],
+            "location": {"path": printable(finding.file or _FLEET), "lines": {"begin": finding.line or 1}},
         }
 
 
@@ -166,18 +168,18 @@ _COMMANDS: Final[Mapping[Severity, str]] = MappingProxyType(
 
 def annotations_text(findings: Sequence[Finding]) -> str:
     """Return one line for each finding, the worst first, because only ten of each severity are shown."""
-    shown = (found for found in findings if not found.silenced)
-    return "".join(f"{_annotation(found)}\n" for found in sorted(shown, key=lambda found: found.severity.rank))
+    shown = (finding for finding in findings if not finding.silenced)
+    return "".join(f"{_annotation(finding)}\n" for finding in sorted(shown, key=lambda finding: finding.severity.rank))
 
 
-def _annotation(found: Finding) -> str:
-    place = {"file": found.file, "line": found.line, "col": found.column}
-    named = {**{name: str(value) for name, value in place.items() if value}, "title": found.code}
+def _annotation(finding: Finding) -> str:
+    place = {"file": finding.file, "line": finding.line, "col": finding.column}
+    named = {**{name: str(value) for name, value in place.items() if value}, "title": finding.code}
     properties = ",".join(f"{name}={_data(value, ':,')}" for name, value in named.items())
-    lines = [found.message, *found.example.splitlines(), *([f"hint: {found.hint}"] if found.hint else [])]
-    if found.waiver is not None:
-        lines.append(str(found.waiver))
-    severity = Severity.NOTE if found.waiver is not None else found.severity
+    lines = [finding.message, *finding.example.splitlines(), *([f"hint: {finding.hint}"] if finding.hint else [])]
+    if finding.waiver is not None:
+        lines.append(str(finding.waiver))
+    severity = Severity.NOTE if finding.waiver is not None else finding.severity
     return f"::{_COMMANDS[severity]} {properties}::{'%0A'.join(map(_data, lines))}"
 
 
@@ -187,7 +189,7 @@ def _data(text: str, further: str = "") -> str:
 
 
 REPORTS: Final[Mapping[str, Callable[[Sequence[Finding]], str]]] = MappingProxyType({
-    "json": lambda findings: json_text([finding_tree(found) for found in findings]),
+    "json": lambda findings: json_text([finding_tree(finding) for finding in findings]),
     "sarif": sarif_text,
     "junit": findings_junit,
     "github": annotations_text,

@@ -14,11 +14,11 @@ from muster.run.run import Run
 
 def _read(target: str) -> tuple[Sequence[Kind], str, str]:
     """The kinds, namespace and name of `KIND[/[NAMESPACE/]NAME]`; empty if missing."""
-    word, _, rest = target.partition("/")
+    kind, _, rest = target.partition("/")
     namespace, _, name = rest.rpartition("/")
-    if rest and word.casefold() == "all":
+    if rest and kind.casefold() == "all":
         raise UnknownKind(f"'all' means objects of every kind; name the kind of {rest}")
-    return kinds_named(word), namespace, name
+    return kinds_named(kind), namespace, name
 
 
 def id_matcher(target: str) -> Callable[[ObjectId], bool]:
@@ -58,10 +58,10 @@ def object_ids(target: str) -> list[ObjectId]:
     kinds, namespace, name = _read(target)
     if not name:
         raise UnknownKind(f"name one object, as in {target.partition('/')[0]}/NAME")
-    found = [kind.id(name, namespace) for kind in kinds if kind.namespaced == bool(namespace)]
-    if not found:
+    ids = [kind.id(name, namespace) for kind in kinds if kind.namespaced == bool(namespace)]
+    if not ids:
         raise UnknownKind(f"a {kinds[0].name} is {'in a' if kinds[0].namespaced else 'in no'} namespace")
-    return found
+    return ids
 
 
 def select(run: Run, target: str | None) -> list[Tree]:

@@ -113,26 +113,26 @@ class GrowingTable:
         self._headers = headers
         self.headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
         self._cuts = sys.stdout.isatty() and not wide
-        self._found: Fitted | None = None
+        self._layout: Fitted | None = None
 
     def print(self, rows: Iterable[Sequence[str]]) -> None:
         """Print rows, and before the first of them the headings."""
         cells = _cells(rows)
         coloured = has_colours()
-        if self._found is None:
+        if self._layout is None:
             headings = self.headings if self._headers else _without_texts(self.headings)
-            self._found = fitted(headings, cells, terminal_width()) if self._cuts else _all(headings, cells)
-            shown = dict(zip(self._found.columns, self._found.headings, strict=True))
+            self._layout = fitted(headings, cells, terminal_width()) if self._cuts else _all(headings, cells)
+            shown = dict(zip(self._layout.columns, self._layout.headings, strict=True))
             first = [shown.get(number, "") for number in range(len(headings))]
             if self._headers:
-                sys.stdout.write(self._found.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
+                sys.stdout.write(self._layout.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
         elif not self._cuts:
             wider = _all(self.headings if self._headers else _without_texts(self.headings), cells).widths
-            self._found = replace(
-                self._found, widths=[max(pair) for pair in zip(self._found.widths, wider, strict=True)]
+            self._layout = replace(
+                self._layout, widths=[max(pair) for pair in zip(self._layout.widths, wider, strict=True)]
             )
         for row in cells:
-            sys.stdout.write(self._found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
+            sys.stdout.write(self._layout.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
 
 
 def _without_texts(titles: Sequence[Heading | str]) -> list[Heading]:
@@ -150,32 +150,32 @@ def _lines(
 ) -> tuple[list[str], list[str]]:
     """The lines, at most `width` wide on a terminal, and the headings of the columns left out."""
     headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
-    found = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
-    shown = dict(zip(found.columns, found.headings, strict=True))
+    layout = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
+    shown = dict(zip(layout.columns, layout.headings, strict=True))
     coloured = has_colours()
     first = [shown.get(number, "") for number in range(len(headings))]
-    lines = [found.line(first, [BOLD] * len(headings) if coloured else ())]
-    lines += [found.line(row, [_colour(cell) for cell in row] if coloured else ()) for row in cells]
+    lines = [layout.line(first, [BOLD] * len(headings) if coloured else ())]
+    lines += [layout.line(row, [_colour(cell) for cell in row] if coloured else ()) for row in cells]
     return lines, [heading.text for number, heading in enumerate(headings) if number not in shown]
 
 
 def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
     """Return the table that fits into `width` characters."""
-    found = _all(headings, rows)
-    if found.width <= width:
-        return found
+    layout = _all(headings, rows)
+    if layout.width <= width:
+        return layout
     left = list(range(len(headings)))
     while True:
         titles = [headings[number].short or headings[number].text for number in left]
         widths = [
             max(len(title), *(len(row[number]) for row in rows), 0) for number, title in zip(left, titles, strict=True)
         ]
-        found = Fitted(left, titles, widths, _NARROW_GAP)
+        layout = Fitted(left, titles, widths, _NARROW_GAP)
         least = max(left, key=lambda number: (headings[number].rank, number))
-        if found.width <= width:
-            return found
+        if layout.width <= width:
+            return layout
         if not headings[least].rank:
-            return _squeezed(found, width)
+            return _squeezed(layout, width)
         left = [number for number in left if number != least]
 
 
@@ -204,15 +204,15 @@ def _all(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
     return Fitted(range(len(headings)), titles, widths)
 
 
-def _squeezed(found: Fitted, width: int) -> Fitted:
+def _squeezed(layout: Fitted, width: int) -> Fitted:
     """Cut the widest columns until all columns fit, or none can be cut further."""
-    widths = list(found.widths)
-    over = found.width - width
+    widths = list(layout.widths)
+    over = layout.width - width
     while over > 0 and max(widths) > _LEAST:
         widest = widths.index(max(widths))
         widths[widest] -= 1
         over -= 1
-    return Fitted(found.columns, found.headings, widths, found.gap)
+    return Fitted(layout.columns, layout.headings, widths, layout.gap)
 
 
 def _cut(text: str, width: int) -> str:

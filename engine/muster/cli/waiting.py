@@ -79,6 +79,6 @@ def _since(body: Tree, now: datetime) -> str:
     """Since when the fleet knows it: a cluster has its first taint from then on."""
     times = [dig(body, "metadata", "creationTimestamp")]
     times += [taint.get("timeAdded") for taint in mappings_at(body, "spec", "taints")]
-    times += [one.get("lastTransitionTime") for one in mappings_at(body, "status", "conditions")]
-    found = [moment for one in times if (moment := try_time(one)) is not None]
-    return age(min(found), now) if found else "-"
+    times += [entry.get("lastTransitionTime") for entry in mappings_at(body, "status", "conditions")]
+    instants = [moment for time in times if (moment := try_time(time)) is not None]
+    return age(min(instants), now) if instants else "-"
