@@ -36,7 +36,7 @@ def with_automatic_acceptance(
 ) -> dict[ObjectId, Object]:
     """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before, but
     not on those that a person has denied since."""
-    found = dict(objects)
+    accepted = dict(objects)
     for id_, obj in objects.items():
         if MANAGED_CLUSTER.has(id_) and not has_human_answer(obj):
             if not (settings.auto_accept or dig(previous.get(id_), "metadata", "annotations", ACCEPTED_ON)):
@@ -44,8 +44,8 @@ def with_automatic_acceptance(
             if _accepted_before(previous.get(id_)) == "False":
                 continue
             if not obj.deleting and isinstance(obj.body.get("spec", {}), dict):
-                found[id_] = replace(obj, body={**obj.body, "spec": {**obj.spec, _FIELD: True}})
-    return found
+                accepted[id_] = replace(obj, body={**obj.body, "spec": {**obj.spec, _FIELD: True}})
+    return accepted
 
 
 def is_accepted_automatically(obj: Object) -> bool:

@@ -113,8 +113,8 @@ class Deciders:
 
 def _policies_of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
     """The objects of a kind by id, with the built-in ones that they do not replace."""
-    found = {id_: source[id_] for source in (builtin_objects(), objects) for id_ in of_kinds(source, kind)}
-    return (found[id_] for id_ in sorted(found))
+    by_id = {id_: source[id_] for source in (builtin_objects(), objects) for id_ in of_kinds(source, kind)}
+    return (by_id[id_] for id_ in sorted(by_id))
 
 
 def _target_kinds(policy: Object) -> Iterable[str]:
@@ -131,10 +131,10 @@ def adopt(
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree]]:
     """Return the objects as inputs, and the previous derived parts together with what a hub decided for new objects."""
     deciders = Deciders.of(objects)
-    found, past = dict(objects), dict(previous)
+    inputs, past = dict(objects), dict(previous)
     for id_, obj in objects.items():
         if obj.kind is kinds.MANIFEST_WORK and _owner(obj) in objects and (body := _as_served(obj)):
-            found[id_] = replace(obj, body={name: value for name, value in obj.body.items() if name != "spec"})
+            inputs[id_] = replace(obj, body={name: value for name, value in obj.body.items() if name != "spec"})
             past.setdefault(id_, _decided_work(body))
             continue
         if obj.kind not in _STATUS and obj.kind not in (*kinds.CLUSTERS, kinds.CLUSTER_DEPLOYMENT):
@@ -142,15 +142,15 @@ def adopt(
         if id_ not in previous and (body := _as_served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
             past[id_] = decided
         if obj.kind in kinds.CLUSTERS:
-            found[id_] = _without_derived_taints(obj, deciders)
+            inputs[id_] = _without_derived_taints(obj, deciders)
         elif obj.kind is kinds.MANAGED_CLUSTER_ADD_ON:
-            found[id_] = _without_silence(obj)
+            inputs[id_] = _without_silence(obj)
         elif (
             obj.kind is kinds.PLACEMENT_DECISION
             and kinds.PLACEMENT.id(obj.labels.get(_PLACEMENT_LABEL, ""), obj.id.namespace) in objects
         ):
-            del found[id_]
-    return found, past
+            del inputs[id_]
+    return inputs, past
 
 
 def _owner(work: Object) -> ObjectId:
@@ -199,15 +199,15 @@ def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
 def _decided_status(kind: Kind, status: Tree) -> Tree:
     """The parts of a status that muster decides as the hub's controllers did; the rest is a report."""
     fields, types = _STATUS.get(kind, ((), ()))
-    found = {name: status[name] for name in fields if name in status}
+    decided = {name: status[name] for name in fields if name in status}
     conditions = [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]
     if kind is kinds.CSR:  # any other condition of a request is a person's
         conditions = [c for c in conditions if c.get("reason") == APPROVED_BY_HUB]
     if kind is kinds.MANAGED_CLUSTER_ADD_ON:  # any other is its agent's
         conditions = [c for c in conditions if c.get("reason") == SILENCE_BY_HUB]
     if conditions:
-        found[_CONDITIONS] = conditions
-    return found
+        decided[_CONDITIONS] = conditions
+    return decided
 
 
 def _metadata_fields(body: Tree, *names: str) -> Tree:
@@ -221,13 +221,13 @@ def _decided_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tr
     status: Tree = {}
     conditions = mappings_at(body, "status", "conditions")
     decided = (c for c in conditions if str(c.get("type")) in deciders.conditions)
-    if found := [c for c in decided if c.get("lastTransitionTime") is not None]:
-        status["conditions"] = found
-    own: Tree = {}
+    if dated := [c for c in decided if c.get("lastTransitionTime") is not None]:
+        status["conditions"] = dated
+    book: Tree = {}
     if actions := [action for action in dig(body, "status", "remedyActions") or () if isinstance(action, str)]:
         status["remedyActions"] = sorted(set(actions))
         name = dig(body, "metadata", "name")
-        own["remedies"] = [
+        book["remedies"] = [
             {"action": action, "remedy": remedy}
             for action in status["remedyActions"]
             for remedy, clusters in deciders.remedies.get(action, ())
@@ -239,9 +239,9 @@ def _decided_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tr
         if (policy := deciders.latching.get((str(taint.get("key")), str(taint.get("effect"))))) is not None
     ]
     if latched and kind is kinds.KARMADA_CLUSTER:
-        own["latched"] = latched
-    if own := {name: value for name, value in own.items() if value}:
-        status["muster"] = own
+        book["latched"] = latched
+    if book := {name: value for name, value in book.items() if value}:
+        status["muster"] = book
     return {"spec": {"taints": taints} if taints else {}, "status": status}
 
 
@@ -254,22 +254,26 @@ def _decided_deployment(body: Tree) -> dict[str, Tree]:
     times = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
              if c.get("type") == "Hibernating"]  # fmt: skip
     # The hub requested the power state at this time: timeouts of a start or a stop count from it.
-    own = {"powerStateSince": times[0]} if times and isinstance(times[0], str) else {}
-    return {"metadata": metadata, "spec": spec, "status": {"muster": own} if own else {}}
+    book = {"powerStateSince": times[0]} if times and isinstance(times[0], str) else {}
+    return {"metadata": metadata, "spec": spec, "status": {"muster": book} if book else {}}
 
 
 def _without_silence(obj: Object) -> Object:
     """An add-on without the hub's word that its cluster is silent, which is no report of its agent."""
     conditions = mappings_at(obj.body, "status", _CONDITIONS)
-    own = [condition for condition in conditions if condition.get("reason") != SILENCE_BY_HUB]
-    if len(own) == len(conditions):
+    reported = [condition for condition in conditions if condition.get("reason") != SILENCE_BY_HUB]
+    if len(reported) == len(conditions):
         return obj
-    return replace(obj, body={**obj.body, "status": {**obj.body["status"], _CONDITIONS: own}})
+    return replace(obj, body={**obj.body, "status": {**obj.body["status"], _CONDITIONS: reported}})
 
 
 def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
     taints = dig(obj.body, "spec", "taints")
     if not isinstance(taints, list):
         return obj
-    own = [taint for taint in taints if not deciders.decide_taint(obj.kind, taint)]
-    return obj if len(own) == len(taints) else replace(obj, body={**obj.body, "spec": {**obj.spec, "taints": own}})
+    declared = [taint for taint in taints if not deciders.decide_taint(obj.kind, taint)]
+    return (
+        obj
+        if len(declared) == len(taints)
+        else replace(obj, body={**obj.body, "spec": {**obj.spec, "taints": declared}})
+    )

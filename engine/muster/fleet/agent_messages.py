@@ -16,27 +16,27 @@ from muster.data.snapshot import SignerIdentity, Withheld
 from muster.data.source import Part, Place
 
 
-def _of_report(found: Finding, ref: str) -> Finding:
+def _of_report(about: Finding, ref: str) -> Finding:
     """The finding about a report. On an agent's ref it is only a warning: no commit can fix it, and no agent may fail
     the fleet's checks."""
-    if found.severity is not Severity.ERROR:
-        return found
-    follows = _STAYS if found.object is not None and ADD_ON_PLACEMENT_SCORE.has(found.object) else _COUNTS_NOT
-    return replace(found, message=f"{found.message}; {follows}", severity=Severity.WARNING if ref else found.severity)
+    if about.severity is not Severity.ERROR:
+        return about
+    follows = _STAYS if about.object is not None and ADD_ON_PLACEMENT_SCORE.has(about.object) else _COUNTS_NOT
+    return replace(about, message=f"{about.message}; {follows}", severity=Severity.WARNING if ref else about.severity)
 
 
 _COUNTS_NOT = "it counts as not sent"
 _STAYS = "placements that read it stay as they are"
 
 
-def invalid_report(found: Finding, part: Part) -> Finding:
+def invalid_report(about: Finding, part: Part) -> Finding:
     """A report is invalid."""
-    return _of_report(found, part.source.ref)
+    return _of_report(about, part.source.ref)
 
 
-def invalid_agent_file(found: Finding) -> Finding:
+def invalid_agent_file(about: Finding) -> Finding:
     """A file on an agent's ref is invalid."""
-    return _of_report(found, "agents")
+    return _of_report(about, "agents")
 
 
 def empty_file(label: str) -> Finding:
@@ -45,9 +45,9 @@ def empty_file(label: str) -> Finding:
     return finding(Code.FILE_LOST_ITS_OBJECT, "the file holds no report", Place(label), hint=hint)
 
 
-def lost_agent_ref(ref: str, why: str) -> Finding:
+def lost_agent_ref(ref: str, reason: str) -> Finding:
     """The repository lost an object of an agent's ref."""
-    message = f"git cannot read the agent's ref ({why}): the derived state is kept until the lease expires"
+    message = f"git cannot read the agent's ref ({reason}): the derived state is kept until the lease expires"
     hint = "let the agent send its next heartbeat, or restore the object: git fsck --full lists damaged ones"
     return finding(Code.AGENT_OBJECT_LOST, message, Place(ref), hint=hint)
 
@@ -66,13 +66,13 @@ def repeated_field(part: Part, path: Path, first: Place | None) -> Finding:
     )
 
 
-def detector_conflict(part: Part, path: Path, here: Place, detector: Place) -> Finding:
+def detector_conflict(part: Part, path: Path, place: Place, detector: Place) -> Finding:
     """A part sets a condition that a detector already reports."""
     return _of_report(
         finding(
             Code.CONDITION_OF_DETECTOR,
             f"{path_text(path)} of {part.id} is what a detector reports at {detector}",
-            here,
+            place,
             hint="remove it here, or stop the detector and take its report away",
             object_=part.id,
         ),
@@ -126,9 +126,9 @@ def withheld_remote(withheld: Withheld) -> Finding:
     """A further repository of agents' refs did not answer."""
     clusters = sorted(withheld.clusters)
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
-    kept = f"; nothing is decided about its clusters: {few(clusters)}" if clusters else ""
+    undecided = f"; nothing is decided about its clusters: {few(clusters)}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
-    return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + kept, hint=hint)
+    return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + undecided, hint=hint)
 
 
 def unasked_remote(name: str, url: str) -> Finding:
@@ -147,11 +147,11 @@ def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) ->
     return finding(Code.AGENT_NOT_VERIFIED, message, hint=hint, object_=id_)
 
 
-def agent_gone(id_: ObjectId, *, declared: bool, there: bool) -> Finding:
-    """A cluster's ref is gone, or exists (`there`) without a valid report. The next run does not find this transition
+def agent_gone(id_: ObjectId, *, declared: bool, exists: bool) -> Finding:
+    """A cluster's ref is gone, or exists (`exists`) without a valid report. The next run does not find this transition
     again."""
     follows = "its earlier reports count until its lease expires" + ("" if declared else "; nothing else declares it")
-    what = "holds nothing that counts now" if there else "is gone"
-    message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {what}: {follows}"
+    state = "holds nothing that counts now" if exists else "is gone"
+    message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {state}: {follows}"
     hint = "start its agent again, or remove the cluster's files if it has left the fleet"
     return finding(Code.AGENT_REF_GONE, message, hint=hint, object_=id_)

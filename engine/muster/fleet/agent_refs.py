@@ -59,41 +59,41 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     `agents`: the refs of the snapshot. Refs that are gone or unheard become findings.
     """
     refs = {part.source.ref for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
-    words = {cluster_of(ref) for ref in refs if not is_collected(ref)}
+    speaking = {cluster_of(ref) for ref in refs if not is_collected(ref)}
     recorded = recorded_refs(fleet)
-    present = agents.present | words
+    present = agents.present | speaking
     withheld = agents.unknown  # all of them, even in an incremental run: certificate requests do not name their cluster
     elsewhere = _with_lease_file(fleet) | withheld
     missing = recorded - present - elsewhere
     gone = missing if agents.asked and recorded & present else missing & (agents.gone | _known_lost(fleet))
     unheard = frozenset(missing - gone)
-    known = sorted({*fleet.objects, *accepted_by_ref(fleet)})
-    clusters = {id_.name for id_ in known if kind_of(id_) in CLUSTERS}
-    mute = (recorded & present & clusters) - words - elsewhere - _unverified(agents)
+    ids = sorted({*fleet.objects, *accepted_by_ref(fleet)})
+    clusters = {id_.name for id_ in ids if kind_of(id_) in CLUSTERS}
+    mute = (recorded & present & clusters) - speaking - elsewhere - _unverified(agents)
     unread = (fleet.refs.unread & recorded & clusters) - elsewhere - _unverified(agents)
-    lost = _lost(fleet, agents, known, gone - agents.retired | mute | unread, elsewhere)
-    found = [
-        messages.agent_gone(id_, declared=id_ in fleet.objects, there=id_.name in mute)
-        for id_ in known
+    lost = _lost(fleet, agents, ids, gone - agents.retired | mute | unread, elsewhere)
+    findings = [
+        messages.agent_gone(id_, declared=id_ in fleet.objects, exists=id_.name in mute)
+        for id_ in ids
         if kind_of(id_) in CLUSTERS and id_.name in gone | mute
     ]
     if unheard:
-        found.append(messages.unheard_clusters(sorted(unheard)))
-    found.extend(map(messages.withheld_remote, agents.withheld))
-    found.extend(_unverified_findings(fleet, agents, known))
+        findings.append(messages.unheard_clusters(sorted(unheard)))
+    findings.extend(map(messages.withheld_remote, agents.withheld))
+    findings.extend(_unverified_findings(fleet, agents, ids))
     unheard |= withheld
     return replace(
         fleet,
         objects=_without_leases(fleet, {id_.name for id_ in lost} & unread),
         refs=RefsRead(
-            frozenset(present & (words | recorded) - mute), unheard, withheld, lost, unread, agents.identities
+            frozenset(present & (speaking | recorded) - mute), unheard, withheld, lost, unread, agents.identities
         ),
         # A ref that is missing here and not known to be gone may still exist.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
         broken=fleet.broken.union(_depending_on(fleet, unheard), _keeping_certificates(fleet, lost)),
-        findings=(*fleet.findings, *found),
+        findings=(*fleet.findings, *findings),
     )
 
 
@@ -106,9 +106,9 @@ def _without_leases(fleet: Fleet, clusters: Set[str]) -> Mapping[ObjectId, Objec
     }
 
 
-def _unverified_findings(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:
+def _unverified_findings(fleet: Fleet, agents: Agents, ids: Iterable[ObjectId]) -> Iterable[Finding]:
     """Findings about accepted clusters whose agents' latest reports are not verified."""
-    for id_ in known if agents.identities else ():
+    for id_ in ids if agents.identities else ():
         doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
         obj = fleet.objects.get(id_)
         if doubted is not None and doubted.reason and obj is not None and _is_member(fleet, id_):
@@ -121,14 +121,14 @@ def _unverified(agents: Agents) -> frozenset[str]:
 
 
 def _lost(
-    fleet: Fleet, agents: Agents, known: Iterable[ObjectId], vanished: Set[str], elsewhere: Set[str]
+    fleet: Fleet, agents: Agents, ids: Iterable[ObjectId], vanished: Set[str], elsewhere: Set[str]
 ) -> frozenset[ObjectId]:
     """The accepted clusters whose agents reported before and whose reports no longer arrive: the ref has `vanished`, or
     holds nothing verified."""
     doubted = _unverified(agents) - elsewhere - _revoked(fleet)
     return frozenset(
         id_
-        for id_ in known
+        for id_ in ids
         if kind_of(id_) in CLUSTERS
         and (id_.name in vanished or (id_.name in doubted and _reported_before(fleet, id_)))
         and _is_member(fleet, id_)
@@ -220,10 +220,10 @@ def _depending_on(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
         return
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
-        whose = id_.name if kind in CLUSTERS else id_.namespace if kind in _NEIGHBOURS else ""
+        cluster = id_.name if kind in CLUSTERS else id_.namespace if kind in _NEIGHBOURS else ""
         if kind is CLUSTER_DEPLOYMENT and fleet.before(id_, *AGENT_REF):
-            whose = id_.name
-        if whose in unheard or (kind is CSR and id_ not in fleet.objects):
+            cluster = id_.name
+        if cluster in unheard or (kind is CSR and id_ not in fleet.objects):
             yield id_
 
 
@@ -235,8 +235,8 @@ def depending_on_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[Object
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
         beside = kind in _NEIGHBOURS and id_.namespace in names
-        asked = (
+        requests_certificate = (
             kind is CSR and id_ not in fleet.objects and id_ not in denied and _cluster_of_request(fleet, id_) in names
         )
-        if beside or asked:
+        if beside or requests_certificate:
             yield id_

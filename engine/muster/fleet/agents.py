@@ -156,12 +156,12 @@ def _proposable(name: str, value: Tree) -> bool:
 def _status(part: Part, status: Mapping[str, Tree], refused: list[str]) -> Tree:
     decided = [name for name in sorted(_DECIDED_STATUS) if name in status]
     refused += [f"status.{name}" for name in decided]
-    kept = {name: value for name, value in status.items() if name not in decided}
+    reported = {name: value for name, value in status.items() if name not in decided}
     conditions = status.get("conditions")
     if kind_of(part.id) is MANAGED_CLUSTER and isinstance(conditions, list):
         refused += [f"status.conditions[{name}]" for name in sorted(set(filter(None, map(_decided, conditions))))]
-        kept["conditions"] = [condition for condition in conditions if not _decided(condition)]
-    return kept
+        reported["conditions"] = [condition for condition in conditions if not _decided(condition)]
+    return reported
 
 
 def _decided(condition: Tree) -> str:
@@ -175,11 +175,11 @@ def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Filtere
 
     On a live hub the API server fills in these fields.
     """
-    own = f"{_USER}{cluster}:"
+    prefix = f"{_USER}{cluster}:"
     spec = mapping_at(body, "spec")
     wrong = [
         name for name in _REQUESTER
-        if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(own))
+        if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(prefix))
     ]  # fmt: skip
     if wrong:
         body = {**body, "spec": {name: value for name, value in spec.items() if name not in wrong}}
@@ -221,14 +221,14 @@ def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIde
         if not part.source.ref and "spec" in part.body:
             declared[part.id].append(part.body)
     named = _request_owners(everything)
-    found = FilteredParts()
+    filtered = FilteredParts()
     for part in everything:
         if not part.source.ref:
-            found.parts.append(part)
+            filtered.parts.append(part)
             continue
         cluster = cluster_of(part.source.ref)
         if reason := _not_allowed(part, cluster) or _owned_by_other(part, cluster, named):
-            found.findings.append(messages.refused_agent_part(part, reason))
+            filtered.findings.append(messages.refused_agent_part(part, reason))
             continue
         if identities is not None:
             user = identities.get(cluster, _UNVERIFIED).user
@@ -237,15 +237,15 @@ def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIde
                 continue  # one finding covers the whole ref
             part = stranger
             if reason := _wrong_user(part, user):
-                found.findings.append(messages.refused_agent_part(part, reason))
+                filtered.findings.append(messages.refused_agent_part(part, reason))
                 continue
         if says_nothing(part):
-            found.bare.append(part)
+            filtered.bare.append(part)
         left = filter_part(part, cluster, declared.get(part.id, ()))
-        found.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
-        found.asked.setdefault(part.id, {}).update(left.labels)
-        found.parts.append(replace(part, body=left.body))
-    return found
+        filtered.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
+        filtered.asked.setdefault(part.id, {}).update(left.labels)
+        filtered.parts.append(replace(part, body=left.body))
+    return filtered
 
 
 def _unverified_part(part: Part) -> Part | None:
@@ -300,8 +300,8 @@ def _request_owners(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
 
 
 def _namesake(name: str, clusters: set[str]) -> str:
-    own = [cluster for cluster in clusters if name == cluster or name.startswith(f"{cluster}-")]
-    return max(own, key=len) if own else min(clusters)
+    matching = [cluster for cluster in clusters if name == cluster or name.startswith(f"{cluster}-")]
+    return max(matching, key=len) if matching else min(clusters)
 
 
 def _owned_by_other(part: Part, cluster: str, named: Mapping[ObjectId, str]) -> str:

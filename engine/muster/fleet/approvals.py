@@ -85,11 +85,11 @@ def human_decision(obj: Object, before: Tree) -> HumanDecision | None:
     if not decisions:
         return None
     for part in obj.parts:
-        if not part.source.ref and isinstance(meant := _stated_digest(part), str):
-            return HumanDecision(digest_of(decisions), meant)
-    digest, known = digest_of(decisions), mapping_at(before, *DECIDED, "word")
-    same = known.get("said") == digest and isinstance(known.get("request"), str)
-    return HumanDecision(digest, known["request"] if same else request_digest(obj))
+        if not part.source.ref and isinstance(request := _stated_digest(part), str):
+            return HumanDecision(digest_of(decisions), request)
+    digest, recorded = digest_of(decisions), mapping_at(before, *DECIDED, "word")
+    same = recorded.get("said") == digest and isinstance(recorded.get("request"), str)
+    return HumanDecision(digest, recorded["request"] if same else request_digest(obj))
 
 
 def issued_certificate(obj: Object, before: Tree) -> str:
@@ -113,23 +113,23 @@ def vouching_requests(
     If agents need not sign, any certificate of the cluster may have been used to ask for a renewal.
     """
     before, cluster = previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
-    known = dig(before, *DECIDED, VOUCHED)
-    if isinstance(known, list) and dig(before, *DECIDED, "request") == request_digest(obj):
-        return [name for name in known if isinstance(name, str)]
+    vouched = dig(before, *DECIDED, VOUCHED)
+    if isinstance(vouched, list) and dig(before, *DECIDED, "request") == request_digest(obj):
+        return [name for name in vouched if isinstance(name, str)]
     if not any(part.source.ref for part in obj.parts):
         return []
     behind = None if identities is None else identities.get(cluster, SignerIdentity())
     renews = isinstance(obj.spec.get("username"), str) if behind is None else bool(behind.certificate)
-    found = dict[str, None]()
+    vouchers = dict[str, None]()
     for id_, body in sorted(previous.items()) if renews else ():
         if id_ == obj.id or not CSR.has(id_) or not (text := dig(body, *CERTIFICATE)):
             continue
-        whose = mapping_at(body, "metadata", "labels").get(CLUSTER_NAME)
-        if whose == cluster and (behind is None or _digest(text) == behind.certificate):
+        owner = mapping_at(body, "metadata", "labels").get(CLUSTER_NAME)
+        if owner == cluster and (behind is None or _digest(text) == behind.certificate):
             further = dig(body, *DECIDED, VOUCHED)
-            found |= dict.fromkeys((id_.name, *(further if isinstance(further, list) else ())))
-    found.pop(obj.id.name, None)
-    return list(found)
+            vouchers |= dict.fromkeys((id_.name, *(further if isinstance(further, list) else ())))
+    vouchers.pop(obj.id.name, None)
+    return list(vouchers)
 
 
 def _digest(certificate: Tree) -> str:
@@ -162,7 +162,7 @@ def with_bound_decisions(
 
     If one of the `parts` denies a request, all requests that its key vouched for are denied for good.
     """
-    kept, known = dict(objects), dict(previous)
+    bound, past = dict(objects), dict(previous)
     findings: list[Finding] = []
     refused = {id_.name for id_ in requests_denied_by_people(parts) if id_ in objects or id_ in previous}
     for id_, obj in objects.items():
@@ -170,26 +170,26 @@ def with_bound_decisions(
             continue
         before, digest = previous.get(id_), request_digest(obj)
         if dig(before, *DECIDED, "request") not in (None, digest):
-            known[id_] = _without_conditions(before, DECISION_TYPES)
-        word = human_decision(obj, before)
-        if word is None:
+            past[id_] = _without_conditions(before, DECISION_TYPES)
+        decision = human_decision(obj, before)
+        if decision is None:
             vouchers = vouching_requests(obj, previous, identities)
             recorded = mapping_at(before, *DECIDED)
             ended = recorded.get("request") == digest and "denied" in recorded and "word" not in recorded
             if vouchers and (ended or not refused.isdisjoint(vouchers)):
-                kept[id_] = _with_denial(obj)
+                bound[id_] = _with_denial(obj)
             continue
         cluster = str(obj.labels.get(CLUSTER_NAME, ""))
-        if word.request != digest:
-            kept[id_] = replace(obj, body=_without_conditions(obj.body, DECISION_TYPES))
+        if decision.request != digest:
+            bound[id_] = replace(obj, body=_without_conditions(obj.body, DECISION_TYPES))
             findings.append(_other_request(obj))
         elif is_cluster_denied(objects, previous, cluster) and (
             "Approved" in by_type(mappings_at(obj.body, "status", "conditions"))
         ):
-            kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
+            bound[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
             if not any(map(is_human_decision, obj.parts)):  # `muster accept` wrote it, so the cluster was denied later
                 findings.append(_denied_cluster(obj, cluster))
-    return kept, known, findings
+    return bound, past, findings
 
 
 def is_cluster_denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:

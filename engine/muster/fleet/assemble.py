@@ -84,7 +84,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
         from muster.fleet.vouching import with_vouched_certificates  # few fleets sign
 
         objects, previous, unvouched = with_vouched_certificates(objects, previous, settings)
-    reported = (one for one in reading.findings if not settings.is_foreign(reading.groups.get(one)))
+    reported = (finding for finding in reading.findings if not settings.is_foreign(reading.groups.get(finding)))
     of_parts = (*inputs.findings, *missed.findings, *held.findings, *joining.findings)
     findings = (*reported, *of_parts, *unsettled, *unbound, *unvouched)
     return Fleet(
@@ -155,8 +155,8 @@ class _Joining:
             return
         self.objects[id_], conflicts, twice = assembled
         self.findings.extend((*twice, *_conflict_findings(self.objects[id_], conflicts)))
-        repeated = (found for found in twice if found.code == Code.REPORT_REPEATS_PART)
-        by_people = any(found.severity is Severity.ERROR for found in repeated)
+        repeated = (finding for finding in twice if finding.code == Code.REPORT_REPEATS_PART)
+        by_people = any(finding.severity is Severity.ERROR for finding in repeated)
         if conflicts or (by_people and not is_forgotten(id_)):
             self.broken.add(id_)
 
@@ -178,10 +178,10 @@ def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Findi
     of_pair: dict[tuple[str, str], tuple[list[Path], Place, Place]] = {}
     for path in dict.fromkeys(conflicts):
         first, *others = places_of(obj.parts, path)
-        for place in others:
-            of_pair.setdefault((first.file, place.file), ([], place, first))[0].append(path)
-    for paths, here, first in of_pair.values():
-        yield messages.conflict(obj.id, paths, here, first)
+        for other in others:
+            of_pair.setdefault((first.file, other.file), ([], other, first))[0].append(path)
+    for paths, other, first in of_pair.values():
+        yield messages.conflict(obj.id, paths, other, first)
 
 
 def _previous(reading: FilesRead) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:
@@ -190,7 +190,7 @@ def _previous(reading: FilesRead) -> tuple[dict[ObjectId, Tree], dict[ObjectId, 
     paths: dict[ObjectId, str] = {}
     for part in reading.parts:
         if part.layer is Layer.DERIVED:
-            known = previous.get(part.id)
-            previous[part.id] = overlay(known, part.body, kind_of(part.id).list_keys) if known else part.body
+            merged = previous.get(part.id)
+            previous[part.id] = overlay(merged, part.body, kind_of(part.id).list_keys) if merged else part.body
             paths[part.id] = part.source.path
     return previous, paths

@@ -57,6 +57,6 @@ def _order_of(schema: Tree, file: str = "", within: frozenset[str] = frozenset()
         if f"{name}#/{path}" in within:
             return BY_NAME
         return _order_of(dig(load_schema(name), *path.split("/")), name, within | {f"{name}#/{path}"})
-    known = {name: _order_of(below, file, within) for name, below in mapping_at(schema, "properties").items()}
+    fields = {name: _order_of(below, file, within) for name, below in mapping_at(schema, "properties").items()}
     below = schema.get("items") or schema.get("additionalProperties")
-    return KeyOrder(known, _order_of(below, file, within) if isinstance(below, dict) else None)
+    return KeyOrder(fields, _order_of(below, file, within) if isinstance(below, dict) else None)

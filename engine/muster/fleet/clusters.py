@@ -53,11 +53,15 @@ class ClusterState:
     def of(cls, kind: Kind, conditions: Mapping[str, Tree]) -> "ClusterState":
         """Read the conditions of a whole cluster, by type."""
         accepted = str(dig(conditions.get(ACCEPTED), "status"))
-        known = {"True": "yes", "False": "denied"}.get(accepted, "no") if kind is MANAGED_CLUSTER else "yes"
+        accepted_text = {"True": "yes", "False": "denied"}.get(accepted, "no") if kind is MANAGED_CLUSTER else "yes"
         state, headline = state_of(kind, conditions), conditions.get(kind.headline)
-        why = conditions.get(ACCEPTED) if state == DENIED else headline
-        texts = (dig(why, "reason"), dig(why, "message"), dig(since_of(kind, conditions), "lastTransitionTime"))
-        return cls(known, state, str(dig(headline, "status") or ""), *(str(text or "") for text in texts))
+        explaining = conditions.get(ACCEPTED) if state == DENIED else headline
+        texts = (
+            dig(explaining, "reason"),
+            dig(explaining, "message"),
+            dig(since_of(kind, conditions), "lastTransitionTime"),
+        )
+        return cls(accepted_text, state, str(dig(headline, "status") or ""), *(str(text or "") for text in texts))
 
 
 def since_of(kind: Kind, conditions: Mapping[str, Tree]) -> Tree:

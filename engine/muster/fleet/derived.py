@@ -44,35 +44,37 @@ def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
 def _set_at(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
     """Set `path` in a tree under construction, creating mappings, lists and keyed elements on the way."""
     walked: list[str] = []
-    here = body
+    parent = body
     for position, step in enumerate(path):
         last = position == len(path) - 1
         if isinstance(step, tuple):
             fields = list_keys[".".join(walked)]
-            found = _element(here, fields, step)
+            element = _element(parent, fields, step)
             named = dict(zip(fields, step, strict=True))
-            if found is None:
-                found = {name: text for name, text in named.items() if name not in OPTIONAL_KEYS}
-                here.append(found)
+            if element is None:
+                element = {name: text for name, text in named.items() if name not in OPTIONAL_KEYS}
+                parent.append(element)
             if last:
-                found.update(value)
-            found.update((name, text) for name, text in named.items() if name in OPTIONAL_KEYS and text)
-            here = found
+                element.update(value)
+            element.update((name, text) for name, text in named.items() if name in OPTIONAL_KEYS and text)
+            parent = element
             continue
         walked.append(step)
         if last:
             # A kept value belongs to the last run's part, and other decisions are set inside it.
-            here[step] = copy(value)
+            parent[step] = copy(value)
         else:
             nested: Tree = [] if isinstance(path[position + 1], tuple) else {}
-            here = here.setdefault(step, nested)
+            parent = parent.setdefault(step, nested)
 
 
 def _element(elements: list[Tree], fields: tuple[str, ...], key: tuple[str, ...]) -> Tree:
     if len(fields) == 1:  # most lists: conditions
         (field,), (value,) = fields, key
-        return next((one for one in elements if isinstance(one, dict) and one.get(field) == value), None)
-    return next((one for one in elements if element_key(one, fields) == key), None)
+        return next(
+            (element for element in elements if isinstance(element, dict) and element.get(field) == value), None
+        )
+    return next((element for element in elements if element_key(element, fields) == key), None)
 
 
 def in_order(body: Tree) -> Tree:
@@ -88,10 +90,10 @@ def in_order(body: Tree) -> Tree:
             keyed = (element if name == "conditions" else _keys_first(element, fields) for element in elements)
             ordered = sorted(keyed, key=_sort_key(fields))
             body[section] = {**body[section], name: ordered}
-    if (known := mapping_at(body, "status").get("muster")) is not None:
+    if (book := mapping_at(body, "status").get("muster")) is not None:
         from muster.fleet.bookkeeping import order_at
 
-        body["status"] = {**body["status"], "muster": order_at(kind).of(known)}
+        body["status"] = {**body["status"], "muster": order_at(kind).of(book)}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
         for key in (*_TOP_ORDER, *sorted(set(body) - set(_TOP_ORDER)))

@@ -42,19 +42,19 @@ def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
     return finding(Code.NOT_A_DERIVED_PART, message, Place(source.label, document.line, 1), hint=hint)
 
 
-def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
+def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, violation: str) -> Finding:
     """A field in a derived part that muster does not derive."""
-    message = f"the derived part of {id_} is not as muster wrote it, so it is decided again: {what}"
+    message = f"the derived part of {id_} is not as muster wrote it, so it is decided again: {violation}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
     return finding(Code.STRANGE_DERIVED_FIELD, message, Place(source.label, document.line, 1), hint=hint)
 
 
 def violation_text(error: "ValidationError", path: At) -> str:
     """What is wrong at a place of a derived part, without its value."""
-    where = path_text(path) or "the document"
+    field = path_text(path) or "the document"
     if error.validator == "additionalProperties":
-        return f"{where} is not a known field"
-    return f"{where} {_VIOLATED.get(str(error.validator), 'is not valid')}"
+        return f"{field} is not a known field"
+    return f"{field} {_VIOLATED.get(str(error.validator), 'is not valid')}"
 
 
 _VIOLATED: Final = {
@@ -64,11 +64,11 @@ _VIOLATED: Final = {
 }
 
 
-def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
+def unwritable(id_: ObjectId, parts: tuple[Part, ...], reason: str) -> Finding:
     """An object whose derived part could not be read again. Only a warning if agents sent all of it."""
     return finding(
         Code.DERIVED_TOO_LARGE,
-        f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
+        f"what is derived of {id_} would not be readable, so it keeps its last derived state: {reason}",
         parts[0].place if parts else Place(""),
         hint="make the object smaller: its derived part must fit into one file",
         object_=id_,

@@ -33,14 +33,14 @@ _MOST_FINDINGS = 5
 def derived_parts(source: SourceFile, documents: tuple[Document, ...], findings: list[Finding]) -> Iterator[Part]:
     """Yield the valid parts of a derived file, and append findings about the rest to `findings`."""
     for document in documents:
-        found = _identified(source, document.body)
-        if isinstance(found, str):
-            findings.append(messages.not_derived(source, document, found))
+        identity = _identified(source, document.body)
+        if isinstance(identity, str):
+            findings.append(messages.not_derived(source, document, identity))
             continue
-        kind, id_ = found
+        kind, id_ = identity
         body, strange = _without_unknown(kind, document.body)
         findings.extend(
-            messages.unknown_derived_field(source, document, id_, what) for what in strange[:_MOST_FINDINGS]
+            messages.unknown_derived_field(source, document, id_, violation) for violation in strange[:_MOST_FINDINGS]
         )
         version = document.body["apiVersion"].rpartition("/")[2]
         yield Part(id_, version, body, Layer.DERIVED, source, document.index, None, document.line)
@@ -146,21 +146,21 @@ def derived_schema(kind: Kind) -> Mapping[str, Tree]:
     """Return the schema of a kind's derived part, built from `schemas/derived/parts.json`. `beside` there are fields
     beside the usual sections."""
     table = load_schema("derived/parts.json")
-    own, common = table["kinds"].get(kind.label, {}), table["common"]
-    sections = {section: _section(common.get(section, {}), own.get(section, {})) for section in _SECTIONS}
-    book = _section(common["muster"], own.get("muster", {}))
+    of_kind, common = table["kinds"].get(kind.label, {}), table["common"]
+    sections = {section: _section(common.get(section, {}), of_kind.get(section, {})) for section in _SECTIONS}
+    book = _section(common["muster"], of_kind.get("muster", {}))
     sections["status"]["properties"]["muster"] = book
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"derived-{kind.schema}.json",
         "type": "object",
-        "properties": {"apiVersion": True, "kind": True, **sections, **own.get("beside", {})},
+        "properties": {"apiVersion": True, "kind": True, **sections, **of_kind.get("beside", {})},
         "additionalProperties": False,
     }
 
 
-def _section(common: Mapping[str, Tree], own: Mapping[str, Tree] | None) -> dict[str, Tree]:
-    """A mapping with exactly these fields; with any, if `own` is null in the table."""
-    if own is None:
+def _section(common: Mapping[str, Tree], of_kind: Mapping[str, Tree] | None) -> dict[str, Tree]:
+    """A mapping with exactly these fields; with any, if `of_kind` is null in the table."""
+    if of_kind is None:
         return {"type": "object"}
-    return {"type": "object", "properties": {**common, **own}, "additionalProperties": False}
+    return {"type": "object", "properties": {**common, **of_kind}, "additionalProperties": False}

@@ -70,10 +70,10 @@ def add_body(
     if kind is None:
         if not (layer is Layer.INPUT and _is_misspelt(reading, place, group, name, body)):
             # Outside of our groups and kinds, it is another program's object.
-            found = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
-            reading.findings.append(found)
+            unknown = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
+            reading.findings.append(unknown)
             if layer is Layer.INPUT:
-                reading.groups[found] = group
+                reading.groups[unknown] = group
                 reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
         return False
     if document.nulls:
@@ -140,10 +140,10 @@ def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree
     """The id of a body's object; None, with a finding, if it is missing or invalid."""
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
-        what = f"{kind.name} has no metadata.name"
+        problem = f"{kind.name} has no metadata.name"
         if name is not None and not isinstance(name, str):
-            what = f"metadata.name of a {kind.name} must be a text: quote it"
-        reading.findings.append(messages.missing_identity(place, what))
+            problem = f"metadata.name of a {kind.name} must be a text: quote it"
+        reading.findings.append(messages.missing_identity(place, problem))
         reading.add_unclear(place.source)
         return None
     if not isinstance(namespace, str | None):

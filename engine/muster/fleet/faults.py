@@ -51,13 +51,13 @@ def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterato
     of something unread, a finding."""
     for obj in objects:
         try:
-            found = list(decide(obj))
+            results = list(decide(obj))
         except UnreadError as unread:
             yield undecided(obj, unread)
         except Exception as error:  # noqa: BLE001 - the boundary
             yield object_fault(obj, error)
         else:
-            yield from found
+            yield from results
 
 
 def attempt(obj: Decidable, compute: Callable[[], _T]) -> _T | Finding:
@@ -92,9 +92,9 @@ def undecided(obj: Decidable, unread: UnreadError) -> Finding:
     return finding(Code.UNDECIDED, message, parts[0].place if parts else Place(""), hint=hint, object_=obj.id)
 
 
-def keeps_state(found: Finding) -> bool:
+def keeps_state(finding: Finding) -> bool:
     """Does the finding's object keep its last derived state because it was not decided?"""
-    return found.code in (Code.FAULT_AT_OBJECT, Code.UNDECIDED)
+    return finding.code in (Code.FAULT_AT_OBJECT, Code.UNDECIDED)
 
 
 def stage_fault(doing: str, error: Exception, outcome: str = "its last decisions stay") -> Finding:
@@ -125,21 +125,21 @@ def listening_to_fallbacks(listener: Listener) -> Iterator[None]:
         _LISTENERS.remove(listener)
 
 
-def is_fault(found: Finding) -> bool:
+def is_fault(finding: Finding) -> bool:
     """Is this finding about a fault in muster?"""
-    return found.code in (Code.FAULT_AT_OBJECT, Code.FAULT)
+    return finding.code in (Code.FAULT_AT_OBJECT, Code.FAULT)
 
 
 def policy_fault(count: int, first: str, target: ObjectId) -> Finding:
     """The finding that built-in policies failed: how many, where the first did, and for which object."""
-    what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
-    message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {__version__})"
+    failing = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
+    message = f"a fault in muster, not in your fleet: {failing}, {first} for {target} (muster {__version__})"
     return finding(Code.FAULT_IN_BUILT_IN_POLICY, message, hint=_REPORT)
 
 
-def is_any_fault(found: Finding) -> bool:
+def is_any_fault(finding: Finding) -> bool:
     """Is this finding about a fault in muster or in a built-in policy?"""
-    return found.code in OURS
+    return finding.code in OURS
 
 
 def fault_text(error: BaseException) -> str:
@@ -147,6 +147,6 @@ def fault_text(error: BaseException) -> str:
     import traceback
 
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    ours = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
-    places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in ours)
+    own_frames = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
+    places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in own_frames)
     return f"{type(error).__name__} at {places or 'no line of ours'} (muster {__version__})"

@@ -57,8 +57,8 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.derived_files.setdefault(skipped.path, "")  # it exists with other content than muster wrote
             reading.findings.append(derived_messages.skipped_derived(skipped))
             continue
-        found = messages.skipped(skipped)
-        reading.findings.append(agent_messages.invalid_agent_file(found) if skipped.ref else found)
+        about = messages.skipped(skipped)
+        reading.findings.append(agent_messages.invalid_agent_file(about) if skipped.ref else about)
         if skipped.ref and skipped.path:
             reading.unread_reports.setdefault(skipped.ref, UnreadReports()).paths.add(skipped.path)
         # An unread file could hold any object: nothing may count as removed because of it.
@@ -66,18 +66,20 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.unclear[skipped.path] = ""
     if reading.lost:  # half of an agent's report does not count
         reading.parts = [part for part in reading.parts if part.source.ref not in reading.lost]
-        reading.findings.extend(agent_messages.lost_agent_ref(ref, why) for ref, why in sorted(reading.lost.items()))
+        reading.findings.extend(
+            agent_messages.lost_agent_ref(ref, reason) for ref, reason in sorted(reading.lost.items())
+        )
     return reading
 
 
 def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
     """Read a file of an agent. What cannot be read has no effect on other clusters."""
-    own = FilesRead()
-    read_file(own, source, Layer.INPUT)
-    if any(suspect.blank for suspect in own.suspects):
-        own.findings.append(agent_messages.empty_file(source.label))
-    reading.add_agents_file(source.ref, source.path, own)
-    reading.findings.extend(map(agent_messages.invalid_agent_file, own.findings))
+    file = FilesRead()
+    read_file(file, source, Layer.INPUT)
+    if any(suspect.blank for suspect in file.suspects):
+        file.findings.append(agent_messages.empty_file(source.label))
+    reading.add_agents_file(source.ref, source.path, file)
+    reading.findings.extend(map(agent_messages.invalid_agent_file, file.findings))
 
 
 def _is_damaged_derived(skipped: Skipped) -> bool:
@@ -119,13 +121,13 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
         reading.add_unclear(source)
         return
     loaded = _load(data, source.label)
-    ours = b"apiVersion" in data and b"kind" in data
+    of_fleet = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
         reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
         return
     if loaded.problems or loaded.lost:
-        add_problems(reading, source, loaded, ours=ours)
+        add_problems(reading, source, loaded, of_fleet=of_fleet)
     unknown_documents, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in unwrapped(document):
@@ -160,22 +162,22 @@ def _load(data: bytes, label: str) -> Loaded:
 
 def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
     """Record the objects of a file whose suffix is not read: they count as known if nothing else declares them."""
-    own = FilesRead()
-    read_file(own, source._replace(path=f"{source.path}{SUFFIX}"), Layer.INPUT)
-    parts = [replace(part, source=source) for part in (*own.parts, *own.stand_ins)]
-    ids = sorted({part.id for part in parts} | own.broken)
+    file = FilesRead()
+    read_file(file, source._replace(path=f"{source.path}{SUFFIX}"), Layer.INPUT)
+    parts = [replace(part, source=source) for part in (*file.parts, *file.stand_ins)]
+    ids = sorted({part.id for part in parts} | file.broken)
     if ids:
         reading.stand_ins.extend(parts)
-        reading.broken.update(own.broken)
+        reading.broken.update(file.broken)
         reading.findings.append(messages.misnamed(source, ids))
 
 
-def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours: bool) -> None:
+def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, of_fleet: bool) -> None:
     """Record the parts of a file that could not be read, and the objects affected."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)
-        reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
-        if ours and id_ is None:
+        reading.findings.append(messages.unreadable(source, problem, id_, of_fleet=of_fleet))
+        if of_fleet and id_ is None:
             reading.add_unclear(source)
     for identity in loaded.lost:
         if id_ := identified(identity):

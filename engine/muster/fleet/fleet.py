@@ -134,18 +134,18 @@ class Fleet(View):
 
     def looked_at(self) -> View:
         """The objects that this run decides: all but the standing ones."""
-        standing = self.beyond.standing
-        if not standing:
+        undecided = self.beyond.standing
+        if not undecided:
             return self
-        known = self._index.found
-        own = known.get(standing)
-        if not isinstance(own, View):  # every local stage asks: what it looks up in the objects stays known
-            own = known[standing] = self.only({*self.objects, *self.previous, *self.broken} - standing)
+        looked_up = self._index.results
+        view = looked_up.get(undecided)
+        if not isinstance(view, View):  # every local stage asks: what it looks up in the objects stays known
+            view = looked_up[undecided] = self.only({*self.objects, *self.previous, *self.broken} - undecided)
         return replace(
-            own,
-            decided={id_: decided for id_, decided in self.decided.items() if id_ not in standing},
-            held=tuple(held for held in self.held if held.object not in standing),
-            index=own._index,
+            view,
+            decided={id_: decided for id_, decided in self.decided.items() if id_ not in undecided},
+            held=tuple(held for held in self.held if held.object not in undecided),
+            index=view._index,
         )
 
     def counts(self) -> dict[Kind, int]:
@@ -158,8 +158,8 @@ class Fleet(View):
         """Objects of a policy kind by name, including built-in ones that are not replaced, with parameters from the
         Fleet."""
         builtin = (obj for id_, obj in self.read.builtin.items() if kind.has(id_))
-        found = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
-        return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in found)
+        policies = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
+        return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in policies)
 
     def sorted_findings(self) -> list[Finding]:
         """All findings without duplicates, sorted by place."""

@@ -65,9 +65,11 @@ def _named(source: SourceFile, index: int, line: int, item: int | None, body: Tr
         yield Foreign(id_, version, source, index, item, line)
 
 
-def by_kind(found: Iterable[Foreign]) -> ByKind:
+def by_kind(objects: Iterable[Foreign]) -> ByKind:
     """Group foreign objects by group and kind."""
-    return {kind: tuple(same) for kind, same in grouped(((one.id.group, one.id.kind), one) for one in found).items()}
+    return {
+        kind: tuple(of_kind) for kind, of_kind in grouped(((obj.id.group, obj.id.kind), obj) for obj in objects).items()
+    }
 
 
 class BodyLoader:

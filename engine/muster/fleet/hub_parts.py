@@ -71,8 +71,8 @@ def _lease(body: Tree) -> Iterator[tuple[str, Tree]]:
 
 def _request(body: Tree) -> Iterator[tuple[str, Tree]]:
     spec, cluster = mapping_at(body, "spec"), mapping_at(body, "metadata", "labels").get(CLUSTER_NAME)
-    own = isinstance(user := spec.get("username"), str) and user.startswith(f"{GROUP}{cluster}:")
-    yield "spec", {name: spec[name] for name in (*_REQUEST, *(("username",) if own else ())) if name in spec}
+    of_agent = isinstance(user := spec.get("username"), str) and user.startswith(f"{GROUP}{cluster}:")
+    yield "spec", {name: spec[name] for name in (*_REQUEST, *(("username",) if of_agent else ())) if name in spec}
 
 
 def _deployment(body: Tree) -> Iterator[tuple[str, Tree]]:

@@ -76,21 +76,21 @@ def _bodies_by_cluster(view: View) -> Mapping[str, Tree]:
 
 
 def _leases_by_cluster(view: View) -> Mapping[str, Object]:
-    found: dict[str, Object] = {}
+    leases: dict[str, Object] = {}
     for obj in view.of(LEASE):
         cluster = leased_cluster(obj)
         if obj.id.name == LEASE_NAME:
-            found[cluster] = obj
+            leases[cluster] = obj
         elif cluster:
-            found.setdefault(cluster, obj)
-    return found
+            leases.setdefault(cluster, obj)
+    return leases
 
 
 def counting_lease(view: View, cluster: str) -> ObjectId:
     """Return the id of the Lease that counts as a cluster's heartbeat: that of `effective_leases`, else the one that
     muster would derive."""
-    own = view.once(_leases_by_cluster).get(cluster)
-    return lease_id(cluster) if own is None else own.id
+    lease = view.once(_leases_by_cluster).get(cluster)
+    return lease_id(cluster) if lease is None else lease.id
 
 
 def effective_leases(view: View) -> Mapping[str, Tree]:
@@ -115,9 +115,9 @@ def stated_seconds(lease: Tree) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def is_later(sign: str | None, known: str) -> bool:
+def is_later(sign: str | None, last: str) -> bool:
     """Is a sign of life newer than the last known one?"""
-    instant, before = try_time(sign), try_time(known)
+    instant, before = try_time(sign), try_time(last)
     return instant is not None and (before is None or instant > before)
 
 
@@ -143,11 +143,11 @@ class Shortened:
     @classmethod
     def parse(cls, text: Tree, factor: int) -> "Shortened | None":
         """Parse the result of `str`; None for anything else."""
-        words = text.split("s until ") if isinstance(text, str) else []
-        since = try_time(words[1]) if len(words) == 2 else None
-        if since is None or not _is_positive(words[0]):
+        parts = text.split("s until ") if isinstance(text, str) else []
+        since = try_time(parts[1]) if len(parts) == 2 else None
+        if since is None or not _is_positive(parts[0]):
             return None
-        return cls(min(int(words[0]), LONGEST_SECONDS), since, factor)
+        return cls(min(int(parts[0]), LONGEST_SECONDS), since, factor)
 
     def known_to(self, lease: Tree) -> bool:
         """Was the Lease renewed by an agent that must know the new duration?"""
@@ -217,9 +217,9 @@ def derived_lease_seconds(derived: Tree) -> int:
     stretched = dig(derived, *LEASE_SECONDS)
     if isinstance(stretched, int) and not isinstance(stretched, bool):
         return min(stretched, LONGEST_SECONDS)
-    own = mapping_at(derived, "metadata", "annotations").get(DURATION)
+    announced = mapping_at(derived, "metadata", "annotations").get(DURATION)
     try:
-        return min(int(own), LONGEST_SECONDS) if isinstance(own, str) else DEFAULT_SECONDS
+        return min(int(announced), LONGEST_SECONDS) if isinstance(announced, str) else DEFAULT_SECONDS
     except ValueError:
         return DEFAULT_SECONDS
 
@@ -267,8 +267,8 @@ def silent_after(view: View, id_: ObjectId) -> str | None:
 def is_silent(view: View, id_: ObjectId, leases: Mapping[str, Tree], now: datetime) -> bool:
     """Did the cluster fall silent by `now`, without a sign of life since? `leases`: the agents' own, by cluster,
     without derived ones."""
-    known = silent_after(view, id_)
-    if known is None or is_later(last_sign(view, id_, leases.get(id_.name)), known):
+    since = silent_after(view, id_)
+    if since is None or is_later(last_sign(view, id_, leases.get(id_.name)), since):
         return False
     began = try_time(dig(view.conditions_before(id_).get(kind_of(id_).headline), "lastTransitionTime"))
     # A run at an earlier time must not know of a later silence.
@@ -277,5 +277,5 @@ def is_silent(view: View, id_: ObjectId, leases: Mapping[str, Tree], now: dateti
 
 def cluster_named(view: View, name: str, kind: Kind) -> ObjectId | None:
     """The id of the cluster of this name, of `kind` if there are several; None if there is none."""
-    ids = [one.id(name) for one in sorted(CLUSTERS, key=lambda one: one is not kind)]
+    ids = [kind_.id(name) for kind_ in sorted(CLUSTERS, key=lambda kind_: kind_ is not kind)]
     return next((id_ for id_ in ids if id_ in view.objects or id_ in view.previous), None)

@@ -89,10 +89,12 @@ def leaf_at(tree: Tree, path: Path, list_keys: ListKeys) -> tuple[bool, Tree]:
     for step in path:
         if isinstance(step, tuple):
             fields = _fields(walked, list_keys)
-            found = next((e for e in tree if element_key(e, fields) == step), None) if isinstance(tree, list) else None
-            if found is None:
+            element = (
+                next((e for e in tree if element_key(e, fields) == step), None) if isinstance(tree, list) else None
+            )
+            if element is None:
                 return False, None
-            tree = found
+            tree = element
         elif isinstance(tree, dict) and step in tree:
             tree = tree[step]
         else:

@@ -144,13 +144,13 @@ def filtered(source: SourceFile) -> Finding:
     return finding(Code.GIT_FILTER, message, Place(source.label, 1, 1), hint=hint)
 
 
-def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
+def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, of_fleet: bool) -> Finding:
     """A document could not be read; a warning if nothing indicates an object of the fleet."""
     return finding(
         _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML), problem.message,
         Place(source.label, problem.line, problem.column),
-        hint=problem.hint if ours else problem.hint + _OR_IGNORE, object_=id_,
-        excerpt=problem.excerpt, severity=None if ours else Severity.WARNING,
+        hint=problem.hint if of_fleet else problem.hint + _OR_IGNORE, object_=id_,
+        excerpt=problem.excerpt, severity=None if of_fleet else Severity.WARNING,
     )  # fmt: skip
 
 
@@ -159,11 +159,11 @@ _OR_IGNORE = "; or name the file in .musterignore"
 UNREADABLE = frozenset(_PROBLEM_CODES.values())
 
 
-def of_lost_objects(found: Finding, ids: Sequence[ObjectId]) -> Finding:
+def of_lost_objects(about: Finding, ids: Sequence[ObjectId]) -> Finding:
     """What is wrong with a file, where that hides objects which the file held."""
     stay = "stays unchanged" if len(ids) == 1 else "stay unchanged"
     return replace(
-        found, message=f"{found.message}; {few(ids)} {stay} until then", hint=found.hint.removesuffix(_OR_IGNORE),
+        about, message=f"{about.message}; {few(ids)} {stay} until then", hint=about.hint.removesuffix(_OR_IGNORE),
         severity=Severity.ERROR, object=ids[0],
     )  # fmt: skip
 
@@ -200,8 +200,8 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
         hint = f"{name} belongs to {BY_NAME[name].api_version}"
     else:
         hint = ""
-    where = f"in group {group!r}" if group else "of the core group"
-    message = f"no kind {name!r} {where} is known; the document is ignored"
+    in_group = f"in group {group!r}" if group else "of the core group"
+    message = f"no kind {name!r} {in_group} is known; the document is ignored"
     return finding(
         Code.UNKNOWN_KIND,
         message,
@@ -225,8 +225,12 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
 
 def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
     """A document of the fleet lacks `apiVersion` or `kind`."""
-    one = kinds[0] if len(kinds) == 1 else None
-    line = f"add `{missing}: {one.name if missing == 'kind' else one.api_version}`" if one else f"add its {missing}"
+    only_kind = kinds[0] if len(kinds) == 1 else None
+    line = (
+        f"add `{missing}: {only_kind.name if missing == 'kind' else only_kind.api_version}`"
+        if only_kind
+        else f"add its {missing}"
+    )
     hint = did_you_mean(missing, keys).replace("did you mean", "is it written as") or line
     return finding(
         Code.MISSING_IDENTITY,
@@ -297,7 +301,7 @@ def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
                    hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
 
 
-def conflict(id_: ObjectId, paths: Sequence[Path], here: Place, first: Place) -> Finding:
+def conflict(id_: ObjectId, paths: Sequence[Path], place: Place, first: Place) -> Finding:
     """Two files set the same field, or several."""
     message = f"{path_text(paths[0])} of {id_} is also set at {first}"
     hint = "one file, one writer: remove the field from one of them"
@@ -305,7 +309,7 @@ def conflict(id_: ObjectId, paths: Sequence[Path], here: Place, first: Place) ->
         message = f"{id_} is written here and in {first.file}: both set {few([path_text(path) for path in paths], 1)}"
         another = "" if FLEET.has(id_) else "Give it another metadata.name, or "
         hint = f"is this a copy? {another or 'A repository has one Fleet: '}keep one of the two"
-    return finding(Code.FIELD_SET_TWICE, message, here, hint=hint, object_=id_)
+    return finding(Code.FIELD_SET_TWICE, message, place, hint=hint, object_=id_)
 
 
 def second_fleet(part: Part, first: Part) -> Finding:

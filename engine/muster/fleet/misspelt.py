@@ -51,7 +51,7 @@ def _groups_near(group: str) -> Iterator[str]:
         yield match
     else:
         # Core objects have no group, and none of our kinds has the name of one.
-        yield from sorted(known for known in _GROUPS if not group or known.endswith(f".{group}"))
+        yield from sorted(candidate for candidate in _GROUPS if not group or candidate.endswith(f".{group}"))
 
 
 def guess_document(body: Tree) -> Guess | None:
@@ -77,7 +77,7 @@ def guess_document(body: Tree) -> Guess | None:
 
 def _cut_off(group: str) -> str:
     """Our group that begins with this text, in a file cut off in the middle of a line."""
-    return next((known for known in sorted(_GROUPS) if len(group) > _SHORT and known.startswith(group)), "")
+    return next((candidate for candidate in sorted(_GROUPS) if len(group) > _SHORT and candidate.startswith(group)), "")
 
 
 _SHORT = 7

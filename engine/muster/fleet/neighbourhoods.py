@@ -44,9 +44,9 @@ class Homes:
 
 def homes(view: View) -> Homes:
     """Return the neighbourhoods of a view's objects."""
-    found = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
-    first = _merged({*found.values()}, _links(view, found))
-    return Homes({id_: first[home] for id_, home in found.items()}, first)
+    by_object = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
+    first = _merged({*by_object.values()}, _links(view, by_object))
+    return Homes({id_: first[home] for id_, home in by_object.items()}, first)
 
 
 def neighbourhoods(view: View) -> Mapping[str, View]:
@@ -101,8 +101,8 @@ def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, s
             leader[name] = name = leader.get(above, above)
         return name
 
-    for one, other in links:
-        linked.update((one, other))
-        a, b = find(one), find(other)
+    for left, right in links:
+        linked.update((left, right))
+        a, b = find(left), find(right)
         leader[max(a, b)] = min(a, b)
     return {name: find(name) for name in linked}

@@ -21,9 +21,9 @@ def place_of(parts: Iterable[Part], path: AnyPath) -> Place:
     best: Part | None = None
     steps: At = ()
     for part in parts:
-        found = plain_steps(part.body, path, list_keys_of(part.id))
-        if best is None or len(found) > len(steps):
-            best, steps = part, found
+        set_steps = plain_steps(part.body, path, list_keys_of(part.id))
+        if best is None or len(set_steps) > len(steps):
+            best, steps = part, set_steps
     return Place("") if best is None else _locate(best, steps)
 
 

@@ -87,16 +87,16 @@ class FilesRead:
         """An unreadable object keeps its last state; a report counts as not sent."""
         (self.unsent if is_forgotten(id_) else self.broken).add(id_)
 
-    def add_agents_file(self, ref: str, path: str, own: "FilesRead") -> None:
+    def add_agents_file(self, ref: str, path: str, file: "FilesRead") -> None:
         """Add what was read of one file of an agent. A broken file there hides nothing of anybody else."""
-        self.parts.extend(own.parts)
+        self.parts.extend(file.parts)
         unread = self.unread_reports.setdefault(ref, UnreadReports())
-        unread.ids |= own.broken | {part.id for part in own.stand_ins}
-        named = own.broken or own.unsent
+        unread.ids |= file.broken | {part.id for part in file.stand_ins}
+        named = file.broken or file.unsent
         if (
-            own.unclear
-            or own.guesses
-            or any(suspect.blank or (suspect.unreadable and not named) for suspect in own.suspects)
+            file.unclear
+            or file.guesses
+            or any(suspect.blank or (suspect.unreadable and not named) for suspect in file.suspects)
         ):
             unread.paths.add(path)
 

@@ -64,17 +64,17 @@ def _hand_written_types(part: Part) -> Iterator[str]:
 
 def _detected_types(part: Part) -> Iterator[str]:
     for section in ("conditions", "detections"):
-        for word in mappings_at(part.body, "status", section):
-            if word.get("lastUpdateTime") and isinstance(word.get("type"), str):
-                yield word["type"]
+        for condition in mappings_at(part.body, "status", section):
+            if condition.get("lastUpdateTime") and isinstance(condition.get("type"), str):
+                yield condition["type"]
 
 
 def _without_reported(part: Part, types: frozenset[str]) -> Part:
     status = dict(mapping_at(part.body, "status"))
     rest: list[Tree] = [
-        one
-        for one in status.pop("conditions")
-        if not (isinstance(one, dict) and one.get("type") in types and not one.get("lastUpdateTime"))
+        condition
+        for condition in status.pop("conditions")
+        if not (isinstance(condition, dict) and condition.get("type") in types and not condition.get("lastUpdateTime"))
     ]
     return replace(part, body={**part.body, "status": {**status, **({"conditions": rest} if rest else {})}})
 
@@ -122,28 +122,28 @@ def has_reports(obj: Object) -> bool:
 def merge_parts(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
     """Merge the parts of one object, people's first. Also return the paths that several of people's parts set, and
     findings about reports left out because they repeat a field of an earlier part."""
-    kept: list[Part] = []
+    merged_parts: list[Part] = []
     body: Tree = None
     conflicts: list[Path] = []
     findings: list[Finding] = []
     heard_parts, hand_written = without_detected_conditions(parts, lambda part: bool(report_sections(part)))
     findings.extend(hand_written)
     for part in sorted(heard_parts, key=lambda part: bool(report_sections(part))):
-        found: list[Path] = []
-        merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, found)
+        set_twice: list[Path] = []
+        merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, set_twice)
         sections = report_sections(part)
-        if found and all(path[0] in sections for path in found):
-            first = places_of(kept, found[0])
-            findings.append(messages.repeated_field(part, found[0], first[0] if first else None))
+        if set_twice and all(path[0] in sections for path in set_twice):
+            first = places_of(merged_parts, set_twice[0])
+            findings.append(messages.repeated_field(part, set_twice[0], first[0] if first else None))
             rest = _without(part, sections)
             if rest is None:
                 continue
-            part, merged = rest, merge(body, rest.body, kind_of(id_).list_keys, found)
+            part, merged = rest, merge(body, rest.body, kind_of(id_).list_keys, set_twice)
         else:
-            conflicts.extend(found)
+            conflicts.extend(set_twice)
         body = merged
-        kept.append(part)
-    return Object(id_, body, tuple(kept)), conflicts, findings
+        merged_parts.append(part)
+    return Object(id_, body, tuple(merged_parts)), conflicts, findings
 
 
 #: Returns the findings about an object.
@@ -158,15 +158,15 @@ def without_invalid_reports(obj: Object, wrong: FindErrors) -> tuple[Object | No
     """
     rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, report_sections(part)))}
     chosen = dict(rests)
-    known = {_key(found) for found in wrong(_merged(obj.id, chosen))} if chosen else set()
+    existing = {_key(violation) for violation in wrong(_merged(obj.id, chosen))} if chosen else set()
     findings: list[Finding] = []
     for index, part in enumerate(obj.parts):
         if not report_sections(part):
             continue
         trial = {**chosen, index: part}
-        new = [found for found in wrong(_merged(obj.id, trial)) if _key(found) not in known]
+        new = [violation for violation in wrong(_merged(obj.id, trial)) if _key(violation) not in existing]
         if new:
-            findings.extend(messages.invalid_report(found, part) for found in new)
+            findings.extend(messages.invalid_report(violation, part) for violation in new)
         else:
             chosen = trial
     undeclared = _has_spec(obj.parts) and not _has_spec(chosen.values())
@@ -194,5 +194,5 @@ def _merged(id_: ObjectId, parts: dict[int, Part]) -> Object:
     return Object(id_, body, ordered)
 
 
-def _key(found: Finding) -> tuple[str, str]:
-    return found.code, found.message
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.message

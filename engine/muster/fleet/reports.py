@@ -68,10 +68,10 @@ def target_of(spec: Tree, namespace: str) -> ObjectId:
 
 def accept(holder: ObjectId, spec: Tree, before: Accepted | None) -> Accepted:
     """Return the stored form of a report: it replaces the one before, except for times of unchanged statuses."""
-    known = {} if before is None else {c["type"]: c for c in before.spec["conditions"]}
+    earlier = {} if before is None else {c["type"]: c for c in before.spec["conditions"]}
     conditions = []
     for condition in spec["conditions"]:
-        old = known.get(condition["type"], {})
+        old = earlier.get(condition["type"], {})
         since = old["last_transition_time"] if old.get("status") == condition["status"] else spec["observed_time"]
         conditions.append({**condition, _SINCE: since})
     return Accepted(holder, {**spec, "conditions": conditions}, before.created if before else spec["observed_time"])
@@ -81,18 +81,18 @@ def same_report(stored: Tree, spec: Tree) -> bool:
     """Is the payload the stored one, apart from transition times, which the store sets?"""
     if stored["observed_time"] != spec["observed_time"] or stored.keys() != spec.keys():
         return False
-    conditions, given = stored["conditions"], spec["conditions"]
+    conditions, reported = stored["conditions"], spec["conditions"]
     return (
-        len(conditions) == len(given)
-        and all(map(_same_condition, conditions, given))
+        len(conditions) == len(reported)
+        and all(map(_same_condition, conditions, reported))
         and all(stored[name] == value for name, value in spec.items() if name != "conditions")
     )
 
 
-def _same_condition(stored: Tree, given: Tree) -> bool:
-    if len(stored) != len(given) + (_SINCE not in given):
+def _same_condition(stored: Tree, reported: Tree) -> bool:
+    if len(stored) != len(reported) + (_SINCE not in reported):
         return False
-    return all(stored.get(name) == value for name, value in given.items() if name != _SINCE)
+    return all(stored.get(name) == value for name, value in reported.items() if name != _SINCE)
 
 
 def stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
@@ -110,16 +110,16 @@ def _targets(view: View) -> frozenset[ObjectId]:
 
 
 def _stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
-    found: dict[tuple[ObjectId, str], Accepted] = {}
+    stored: dict[tuple[ObjectId, str], Accepted] = {}
     for id_ in of_kinds(view.previous, ADAPTER_REPORT):
         accepted = accepted_in(view, id_)
         if accepted is None:
             continue
         key = (accepted.target, str(accepted.spec["adapter"]))
-        rival = found.get(key)
+        rival = stored.get(key)
         if rival is None or (rival.generation, rival.time) < (accepted.generation, accepted.time):
-            found[key] = accepted
-    return found
+            stored[key] = accepted
+    return stored
 
 
 def accepted_in(view: View, holder: ObjectId) -> Accepted | None:
@@ -149,19 +149,19 @@ def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
 
 def accepted_by_target(view: View) -> Mapping[ObjectId, list[Tree]]:
     """The payloads accepted in this run, by object, sorted by adapter: `reports` in expressions."""
-    found: dict[ObjectId, list[Tree]] = {}
+    by_target: dict[ObjectId, list[Tree]] = {}
     for id_ in of_kinds(view.decided, ADAPTER_REPORT):
         decision = view.decided[id_].get(("status", "muster"))
         if decision is None or decision.value is None:
             continue
         # What the reports stage decided is valid; what was kept of a broken object may not be.
-        ours = decision.because.rule == RULE
-        accepted = Accepted(id_, decision.value["accepted"], "") if ours else _read(id_, decision.value)
+        decided_now = decision.because.rule == RULE
+        accepted = Accepted(id_, decision.value["accepted"], "") if decided_now else _read(id_, decision.value)
         if accepted is not None:
-            found.setdefault(accepted.target, []).append(accepted.spec)
-    for specs in found.values():
+            by_target.setdefault(accepted.target, []).append(accepted.spec)
+    for specs in by_target.values():
         specs.sort(key=lambda spec: str(spec["adapter"]))
-    return found
+    return by_target
 
 
 def required_adapters(settings: Settings, kind: Kind) -> list[str]:

@@ -46,7 +46,7 @@ def schema_findings(obj: Object) -> list[Finding]:
 
 def violations(obj: Object, validator: "Draft202012Validator") -> list[Finding]:
     """Return the violations of a schema, by its validator."""
-    return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
+    return [finding for error in validator.iter_errors(obj.body) for finding in _findings(obj, error)]
 
 
 def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
@@ -62,9 +62,9 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
         return  # the type reports it already
     value: Tree = error.instance
     if error.validator == "additionalProperties":
-        known = sorted(schema.get("properties", {}))
-        for name in sorted(set(value) - set(known)):
-            hint = did_you_mean(name, known) or _listing("it has", known)
+        fields = sorted(schema.get("properties", {}))
+        for name in sorted(set(value) - set(fields)):
+            hint = did_you_mean(name, fields) or _listing("it has", fields)
             yield finding_at(obj, (*path, name), Code.UNKNOWN_FIELD, f"unknown field {path_text((*path, name))}", hint)
         return
     if error.validator == "required":
@@ -90,7 +90,7 @@ def _most_telling(error: "ValidationError") -> "ValidationError":
     return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
 
 
-def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
+def _describe(error: "ValidationError", field: str) -> tuple[Code, str, str]:
     """Return code, message and hint for keywords other than those about field names."""
     instance: Tree = error.instance
     limit: Tree = error.validator_value
@@ -101,46 +101,46 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
         examples = schema.get("examples") if "string" in limit and type(instance) not in (bool, str) else None
         if examples:
             hint = _share(instance, examples) or f"write it like {_alternatives(examples)}"
-        elif where.endswith("Seconds") and (span := _seconds(instance)) is not None:
+        elif field.endswith("Seconds") and (span := _seconds(instance)) is not None:
             hint = f"write {span}, without a unit or quotes"
         else:
             types = [limit] if isinstance(limit, str) else limit
             types = [name for name in types if name != "string" or not _is_scalar(instance) or _fits(instance, schema)]
-            words = schema.get("enum") or (_STATUSES if where.lower().endswith("status") else ())
-            hint = next(filter(None, (_right_type(instance, name, words) for name in types)), "")
-        return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
+            allowed = schema.get("enum") or (_STATUSES if field.lower().endswith("status") else ())
+            hint = next(filter(None, (_right_type(instance, name, allowed) for name in types)), "")
+        return Code.WRONG_TYPE, f"{field} must be {wanted}, not {value}", hint
     if keyword == "enum":
         # The nearest name of an effect may be one that evicts all work.
-        near = "" if where.endswith(".effect") else did_you_mean(str(instance), map(str, limit))
-        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", near or _listing("one of", map(str, limit))
+        near = "" if field.endswith(".effect") else did_you_mean(str(instance), map(str, limit))
+        return Code.VALUE_NOT_ALLOWED, f"{field} cannot be {value}", near or _listing("one of", map(str, limit))
     if keyword == "const":
-        return Code.VALUE_NOT_ALLOWED, f"{where} must be {_shown(limit)}, not {value}", ""
+        return Code.VALUE_NOT_ALLOWED, f"{field} must be {_shown(limit)}, not {value}", ""
     if keyword == "format":
-        return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
-    if keyword == "pattern" and (words := _WORDS.fullmatch(limit)):
-        choices = words[1].split("|")
+        return _FORMATS[limit][0], f"{field} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
+    if keyword == "pattern" and (allowed := _WORDS.fullmatch(limit)):
+        choices = allowed[1].split("|")
         hint = did_you_mean(str(instance), choices) or _listing("one of", choices)
-        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", hint
+        return Code.VALUE_NOT_ALLOWED, f"{field} cannot be {value}", hint
     if keyword == "pattern" and "propertyNames" in error.absolute_schema_path:
-        return Code.MALFORMED_VALUE, f"{where} cannot have the key {value}", _right_form(error)
+        return Code.MALFORMED_VALUE, f"{field} cannot have the key {value}", _right_form(error)
     if keyword == "pattern":
-        return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", _right_form(error)
+        return Code.MALFORMED_VALUE, f"{field} does not have the required form: {value}", _right_form(error)
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
         if limit == 1 and keyword.startswith("min"):
             return (
                 Code.OUT_OF_BOUNDS,
-                f"{where} is empty",
+                f"{field} is empty",
                 "give it at least one element" if keyword != "minLength" else "",
             )
         bound, unit = ("most" if keyword.startswith("max") else "least"), keyword[3:].lower()
         return (
             Code.OUT_OF_BOUNDS,
-            f"{where} has {len(instance)} {unit}; at {bound} {limit} are allowed".replace("length;", "characters;"),
+            f"{field} has {len(instance)} {unit}; at {bound} {limit} are allowed".replace("length;", "characters;"),
             "",
         )
     if keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
-        return Code.OUT_OF_BOUNDS, f"{where} is {value}; the {keyword} is {limit}", ""
-    return Code.INVALID_OBJECT, f"{where} is not valid: {error.message[:200]}", ""
+        return Code.OUT_OF_BOUNDS, f"{field} is {value}; the {keyword} is {limit}", ""
+    return Code.INVALID_OBJECT, f"{field} is not valid: {error.message[:200]}", ""
 
 
 def _right_form(error: "ValidationError") -> str:
@@ -150,14 +150,14 @@ def _right_form(error: "ValidationError") -> str:
     schema: Tree = error.schema
     if examples := schema.get("examples"):
         span = duration_meant(str(error.instance)) if schema.get("format") == "duration" else None
-        meant = f": {format_duration(span)}?" if span is not None else ""
-        return f"write it like {_alternatives(examples)}{meant}"
+        suggestion = f": {format_duration(span)}?" if span is not None else ""
+        return f"write it like {_alternatives(examples)}{suggestion}"
     pattern, value = compiled_pattern(schema["pattern"]), str(error.instance)[:_LONGEST_MEANT]
-    for form, meant in (("letters", value), ("lower case letters", value.lower())):
-        meant = _NOT_IN_NAMES.replace(meant, "-").strip("-.")
-        if meant and pattern.search(meant):
-            return f"{form}, digits and '-': {meant}?"
-    camel = "".join(word[:1].upper() + word[1:] for word in _NOT_ALPHANUMERIC.split(value))
+    for form, suggestion in (("letters", value), ("lower case letters", value.lower())):
+        suggestion = _NOT_IN_NAMES.replace(suggestion, "-").strip("-.")
+        if suggestion and pattern.search(suggestion):
+            return f"{form}, digits and '-': {suggestion}?"
+    camel = "".join(part[:1].upper() + part[1:] for part in _NOT_ALPHANUMERIC.split(value))
     if camel and pattern.search(camel):
         return f"letters and digits, in CamelCase: {camel}?"
     return f"it must match {schema['pattern']}"
@@ -192,8 +192,8 @@ def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:
         return "begin each entry with `- `" if isinstance(value, dict) else f"write it as a list: [{value}]"
     if wanted == "object" and isinstance(value, list):
         return "write its fields as `name: value`, without `- `"
-    if wanted == "boolean" and isinstance(value, str) and (meant := _YES_AND_NO.get(value.lower())):
-        return f"write {meant}, without quotes"
+    if wanted == "boolean" and isinstance(value, str) and (boolean := _YES_AND_NO.get(value.lower())):
+        return f"write {boolean}, without quotes"
     if wanted == "integer" and isinstance(value, str) and len(value) < _LONGEST_NUMBER:
         return _whole_number(value.strip())
     return ""
@@ -211,8 +211,8 @@ def _whole_number(text: str) -> str:
     plain = digits.replace("_", "").replace(",", "")
     if plain.isascii() and plain.isdecimal():
         number = plain.lstrip("0") or "0"
-        how = "without quotes" if number == digits else "with nothing but its digits"
-        return f"write {sign}{number}, {how}"
+        advice = "without quotes" if number == digits else "with nothing but its digits"
+        return f"write {sign}{number}, {advice}"
     leading = digits[: len(digits) - len(digits.lstrip("0123456789"))]
     return f"write {sign}{leading.lstrip('0') or '0'}, without a unit or quotes" if leading else ""
 
@@ -265,5 +265,5 @@ def _shown(value: Tree) -> str:
 
 
 def _listing(lead: str, names: object) -> str:
-    listed = list(names)  # type: ignore[call-overload]
-    return f"{lead}: {', '.join(listed)}" if listed else ""
+    shown = list(names)  # type: ignore[call-overload]
+    return f"{lead}: {', '.join(shown)}" if shown else ""

@@ -105,16 +105,16 @@ def _catalog(base: str) -> Tree:
 
 def _patterns(kind: Kind) -> set[str]:
     """Where people put objects of a kind, with and without a folder for the namespace."""
-    found = set()
+    patterns = set()
     for pool in ({}, {"clusterPoolRef": {"poolName": _NAME}}):
         body: Tree = {"metadata": _METADATA, "spec": pool}
         id_ = ObjectId(kind.group, kind.name, _SPACE if kind.namespaced else "", _NAME)
         path = next(file_places(Part(id_, kind.versions[0], body, Layer.INPUT, SourceFile("", "", bytes)), DECLARED))
-        found.add(_pattern(path))
+        patterns.add(_pattern(path))
         if kind.namespaced and _SPACE not in path:
             folder, name = posixpath.split(path)
-            found.add(_pattern(f"{folder}/{_SPACE}/{name}"))
-    return found
+            patterns.add(_pattern(f"{folder}/{_SPACE}/{name}"))
+    return patterns
 
 
 def _pattern(path: str) -> str:

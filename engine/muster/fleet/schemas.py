@@ -91,14 +91,14 @@ def _pruned(value: Tree, schema: Mapping[str, Tree], file: Mapping[str, Tree]) -
     if isinstance(value, dict):
         fields = schema.get("properties", {})
         others = schema.get("additionalProperties")
-        kept: Tree = {}
+        pruned: Tree = {}
         for name, child in value.items():
             below = fields.get(name, others)
             if not isinstance(below, dict):
-                kept[name] = child
+                pruned[name] = child
             elif child is not None or _takes_null(below, file):
-                kept[name] = _pruned(child, below, file)
-        return kept
+                pruned[name] = _pruned(child, below, file)
+        return pruned
     if isinstance(value, list) and isinstance(elements := schema.get("items"), dict):
         return [_pruned(element, elements, file) for element in value]
     return value
@@ -127,5 +127,5 @@ def _takes_null(schema: Mapping[str, Tree], file: Mapping[str, Tree]) -> bool:
     schema, _ = _resolved(schema, file)
     type_ = schema.get("type")
     if type_ is None:
-        return not any(word in schema for word in ("enum", "const", "oneOf", "anyOf"))
+        return not any(keyword in schema for keyword in ("enum", "const", "oneOf", "anyOf"))
     return "null" in ([type_] if isinstance(type_, str) else type_)

@@ -42,7 +42,7 @@ def screened(kind: Kind, body: Tree) -> Screened:
         return Screened(None, reason=f"there is a private key at {keys[0][1:]}")
     spec = mapping_at(clean, "spec")
     headers = mapping_at(spec, "proxyHeader")
-    if trusted := sorted(name for name in headers if any(word in name.lower() for word in _HEADERS)):
+    if trusted := sorted(name for name in headers if any(mark in name.lower() for mark in _HEADERS)):
         left_out += [f"spec.proxyHeader.{name}" for name in trusted]
         rest = {name: value for name, value in headers.items() if name not in trusted}
         clean = {**clean, "spec": {**spec, "proxyHeader": rest}}

@@ -113,7 +113,7 @@ class Settings:
         if group is None:
             return False
         named = self.get("foreign") or ()
-        return group in named or any(one[:2] == "*." and group.endswith(one[1:]) for one in named)
+        return group in named or any(pattern[:2] == "*." and group.endswith(pattern[1:]) for pattern in named)
 
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy; they win over the policy's own."""
@@ -145,9 +145,9 @@ def settings_of(
     findings = []
     for extra in fleets[1:]:
         findings.append(messages.second_fleet(extra.parts[0], fleets[0].parts[0]))
-    known = next((spec for id_ in to_record if (spec := mapping_at(previous[id_], *RECORD))), {})
-    findings.append(messages.invalid_fleet(fleets[0].parts if fleets else (), remembered=bool(known)))
-    return Settings(known, obeyed=False), findings
+    recorded = next((spec for id_ in to_record if (spec := mapping_at(previous[id_], *RECORD))), {})
+    findings.append(messages.invalid_fleet(fleets[0].parts if fleets else (), remembered=bool(recorded)))
+    return Settings(recorded, obeyed=False), findings
 
 
 def to_record(settings: Settings) -> Tree:

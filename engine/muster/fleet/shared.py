@@ -73,11 +73,11 @@ class Shared(View):
             objects={**objects, **leases} if leases else objects,
             previous={**previous, **broken} if broken else previous, broken=fleet.broken,
             unidentified=fleet.unidentified,
-            decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _UNDECIDED},
+            decided={id_: made for id_, made in fleet.decided.items() if (id_.group, id_.kind) not in _UNDECIDED},
             held=fleet.held, departed=frozenset(fleet.departed), undeclared=fleet.undeclared,
             steps=None if fleet.beyond.asked else fleet.beyond.steps,
         )  # fmt: skip
-        by_kind = {kind: found for kind, found in fleet.by_kind.items() if kind not in _HIDDEN}
+        by_kind = {kind: objects_of_kind for kind, objects_of_kind in fleet.by_kind.items() if kind not in _HIDDEN}
         return replace(shared, index=ObjectIndex(shared, {**by_kind, _LEASE: tuple(leases.values())}))
 
 
@@ -124,10 +124,10 @@ def derived_works(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[ObjectI
 
 def _leases_of_silent(fleet: Fleet) -> Iterator[Object]:
     """The Leases of silent clusters. A standing Lease is of a silent cluster, else it would not be here."""
-    standing = fleet.beyond.standing
+    undecided = fleet.beyond.standing
     clusters = (*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken))
-    silent = _silent(fleet, (id_ for id_ in clusters if id_ not in standing))
-    return (obj for obj in fleet.of(LEASE) if obj.id in standing or leased_cluster(obj) in silent)
+    silent = _silent(fleet, (id_ for id_ in clusters if id_ not in undecided))
+    return (obj for obj in fleet.of(LEASE) if obj.id in undecided or leased_cluster(obj) in silent)
 
 
 def _silent(view: View, clusters: Iterable[ObjectId]) -> frozenset[str]:

@@ -39,8 +39,8 @@ def held_by_reports(
     the last run derived."""
     everything, bare = inputs.parts, inputs.bare
     sound = {part.id for part in everything if not (part.source.ref and says_nothing(part))}
-    heard = {part.source.ref for part in everything if kind_of(part.id) in CLUSTERS and "status" in part.body}
-    asked = {part.id for part in everything if CSR.has(part.id) and "spec" in part.body}
+    reporting = {part.source.ref for part in everything if kind_of(part.id) in CLUSTERS and "status" in part.body}
+    requested = {part.id for part in everything if CSR.has(part.id) and "spec" in part.body}
     denied = requests_denied_by_people(everything)
     broken, clusters = set[ObjectId](), set[str]()
     for ref in {*unread, *(part.source.ref for part in bare)}:
@@ -50,28 +50,28 @@ def held_by_reports(
         if reports.paths:
             broken.add(ADD_ON_PLACEMENT_SCORE.id(ANY_NAME, cluster))
         requests = of_kinds(previous if reports.paths else ids, CSR)
-        broken.update(id_ for id_ in {*requests} - asked - denied if _requester(previous.get(id_)) == cluster)
-        silenced = any(_is_cluster(id_, cluster) for id_ in ids) or (reports.paths and ref not in heard)
+        broken.update(id_ for id_ in {*requests} - requested - denied if _requester(previous.get(id_)) == cluster)
+        silenced = any(_is_cluster(id_, cluster) for id_ in ids) or (reports.paths and ref not in reporting)
         if silenced and not is_collected(ref):  # a collector is no agent
             clusters.add(cluster)
-    found = (messages.invalid_agent_file(lost_declaration(part, "status")) for part in bare)
-    return HeldByReports(frozenset(broken), frozenset(clusters), tuple(found))
+    findings = (messages.invalid_agent_file(lost_declaration(part, "status")) for part in bare)
+    return HeldByReports(frozenset(broken), frozenset(clusters), tuple(findings))
 
 
 def held_by_findings(invalid: Iterable[Finding]) -> HeldByReports:
     """Return what reports hold that can be read and are invalid, by the findings about them."""
     broken, clusters = set[ObjectId](), set[str]()
-    for found in invalid:
-        if found.object is None or is_forgotten(found.object):
+    for finding in invalid:
+        if finding.object is None or is_forgotten(finding.object):
             continue
-        if CSR.has(found.object):
+        if CSR.has(finding.object):
             continue  # a request that can be read is another one
-        if found.severity is not Severity.ERROR and kind_of(found.object) in CLUSTERS:  # an agent's
-            ref = found.file.partition(":")[0]
+        if finding.severity is not Severity.ERROR and kind_of(finding.object) in CLUSTERS:  # an agent's
+            ref = finding.file.partition(":")[0]
             if not is_collected(ref):
                 clusters.add(cluster_of(ref))
         else:
-            broken.add(found.object)
+            broken.add(finding.object)
     return HeldByReports(frozenset(broken), frozenset(clusters))
 
 

@@ -26,7 +26,7 @@ class ObjectIndex:
     """What was looked up in the objects of a view. Views that differ only in what is decided share it: looking up
     again is expensive."""
 
-    __slots__ = ("_broken", "_by_kind", "_objects", "_previous", "before", "found", "reported")
+    __slots__ = ("_broken", "_by_kind", "_objects", "_previous", "before", "reported", "results")
 
     def __init__(self, view: "View", by_kind: Mapping[tuple[str, str], tuple[Object, ...]] | None = None) -> None:
         """Index a view; `by_kind` if its sound objects are sorted already."""
@@ -34,7 +34,7 @@ class ObjectIndex:
         self._by_kind = by_kind
         self.before: dict[ObjectId, Mapping[str, Tree]] = {}
         self.reported: dict[ObjectId, Mapping[str, Tree]] = {}
-        self.found: dict[object, object] = {}
+        self.results: dict[object, object] = {}
 
     @property
     def by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
@@ -86,19 +86,19 @@ class View:
     @property
     def _index(self) -> "ObjectIndex":
         """What was looked up in these objects: by this view, or by another one of the same."""
-        known = self.index
-        if known is None or not known.covers(self):
-            known = ObjectIndex(self)
-            object.__setattr__(self, "index", known)
-        return known
+        index = self.index
+        if index is None or not index.covers(self):
+            index = ObjectIndex(self)
+            object.__setattr__(self, "index", index)
+        return index
 
     def once(self, look_up: Callable[[Self], _T]) -> _T:
         """Return what `look_up` finds in the objects and in what the last run derived of them, and nowhere else: once
         for all views of the same ones."""
-        known = self._index.found
-        if look_up not in known:
-            known[look_up] = look_up(self)
-        return cast("_T", known[look_up])
+        results = self._index.results
+        if look_up not in results:
+            results[look_up] = look_up(self)
+        return cast("_T", results[look_up])
 
     # -- objects
 
@@ -148,12 +148,12 @@ class View:
 
     def conditions_before(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as the last run derived them."""
-        known = self._index.before.get(id_)
-        if known is None:
+        conditions = self._index.before.get(id_)
+        if conditions is None:
             body = self.previous.get(id_)
-            known = by_type(mappings_at(body, "status", "conditions")) if body else _NO_CONDITIONS
-            self._index.before[id_] = known
-        return known
+            conditions = by_type(mappings_at(body, "status", "conditions")) if body else _NO_CONDITIONS
+            self._index.before[id_] = conditions
+        return conditions
 
     # -- what this run has decided so far
 
@@ -181,22 +181,22 @@ class View:
 
     def whole_conditions(self, id_: ObjectId) -> dict[str, Tree]:
         """Conditions by type, as `whole` has them: decided ones over reported ones."""
-        found = dict(self.reported(id_))
+        conditions = dict(self.reported(id_))
         for path, decision in self.decisions(id_).items():
             if len(path) == 3 and path[1] == "conditions" and path[0] == "status":
-                found.pop(path[2][0], None)
+                conditions.pop(path[2][0], None)
                 if decision.value is not None:
-                    found[path[2][0]] = decision.value
-        return found
+                    conditions[path[2][0]] = decision.value
+        return conditions
 
     def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as agents report them in the inputs."""
-        known = self._index.reported.get(id_)
-        if known is None:
+        conditions = self._index.reported.get(id_)
+        if conditions is None:
             obj = self.objects.get(id_)
-            found = by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
-            known = self._index.reported[id_] = found
-        return known
+            reported = by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
+            conditions = self._index.reported[id_] = reported
+        return conditions
 
     def with_decisions(self, decisions: Iterable[Decision]) -> Self:
         """Return the view with further decisions. A later one on the same path replaces an earlier one."""

@@ -94,7 +94,7 @@ def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
     types = {condition.get("type") for condition in conditions}
     # Karmada has its own Ready: the reason tells it from the adapters'.
     others = id_.kind == KARMADA_CLUSTER.name
-    kept: dict[str, Tree] = {}
+    by_type: dict[str, Tree] = {}
     for condition in conditions:
         type_ = str(condition.get("type"))
         new = names.get(type_, type_)
@@ -102,11 +102,11 @@ def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
             pass  # today's names have no other meaning
         elif new in types or (others and type_ == "Ready" and not _of_adapters(condition)):
             new = type_
-        if new != type_ or type_ not in kept:
-            kept[new] = condition if new == type_ else {**condition, "type": new}
-    if kept.keys() == types:
+        if new != type_ or type_ not in by_type:
+            by_type[new] = condition if new == type_ else {**condition, "type": new}
+    if by_type.keys() == types:
         return body
-    return {**body, "status": {**mapping_at(body, "status"), "conditions": list(kept.values())}}
+    return {**body, "status": {**mapping_at(body, "status"), "conditions": list(by_type.values())}}
 
 
 def _of_adapters(condition: Mapping[str, Tree]) -> bool:

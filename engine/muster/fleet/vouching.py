@@ -43,9 +43,9 @@ def with_vouched_certificates(
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:
     """Return the objects and derived parts without certificates of files that do not count, and a finding about each.
     Nothing changes if the fleet does not require signed reports."""
-    kept, known, findings = dict(objects), dict(previous), list[Finding]()
+    vouched, past, findings = dict(objects), dict(previous), list[Finding]()
     if not settings.signing_required:
-        return kept, known, findings
+        return vouched, past, findings
     authority = settings.get(*AUTHORITY)
     for id_, obj in objects.items():
         if not CSR.has(id_) or not (text := dig(obj.body, *CERTIFICATE)):
@@ -55,10 +55,10 @@ def with_vouched_certificates(
         reason, hint = doubt
         message = f"the certificate in this file of {id_} does not count: {reason}"
         findings.append(finding_at(obj, CERTIFICATE, Code.CERTIFICATE_NOT_VOUCHED, message, hint))
-        kept[id_] = replace(obj, body=_without_certificate(obj.body))
+        vouched[id_] = replace(obj, body=_without_certificate(obj.body))
         if dig(before := previous.get(id_), *CERTIFICATE) == text:  # a run before the Fleet required signatures
-            known[id_] = _without_certificate(before)
-    return kept, known, findings
+            past[id_] = _without_certificate(before)
+    return vouched, past, findings
 
 
 def _doubt(text: str, authority: str) -> tuple[str, str] | None:
@@ -71,7 +71,7 @@ def _doubt(text: str, authority: str) -> tuple[str, str] | None:
     except (ValueError, TypeError, KeyError):
         return _UNREADABLE
     try:
-        subjects = [one.subject for one in _certificates(authority.encode())]
+        subjects = [certificate.subject for certificate in _certificates(authority.encode())]
     except (ValueError, TypeError, KeyError):
         return None  # a finding about the Fleet's own field
     return None if issuer in subjects else _OTHER_ISSUER

@@ -85,7 +85,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[Finding]]:
     data = path.read_bytes()
     source = SourceFile(str(path), "", lambda: data)
     loaded = load_documents(data, source.label)
-    findings = [messages.unreadable(source, problem, None, ours=True) for problem in loaded.problems]
+    findings = [messages.unreadable(source, problem, None, of_fleet=True) for problem in loaded.problems]
     document = loaded.documents[0] if loaded.documents else None
     body: Tree = document.body if document else {}
     id_ = ObjectId("", "DetectorTable", "", path.name)

@@ -81,7 +81,7 @@ def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) ->
     for source in sources:
         reading = FilesRead()
         loaded = _load(source.read(), source.label)
-        add_problems(reading, source, loaded, ours=True)
+        add_problems(reading, source, loaded, of_fleet=True)
         for document in loaded.documents:
             for item, body in unwrapped(document):
                 moments = set(_moments(body))

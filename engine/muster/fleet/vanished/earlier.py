@@ -26,8 +26,8 @@ def earlier_declarations(search: Search) -> Iterator[Part]:
     written = (part for part in search.reading.parts if part.layer is Layer.INPUT and part.id in unread)
     labelled = {part.id for part in written if not report_sections(part)}
     for path, versions in sorted(search.past.below("").items()):
-        then = earlier_content(versions, search.reading.files.get(path, ""))
-        for part in then.parts if then is not None else ():
+        earlier = earlier_content(versions, search.reading.files.get(path, ""))
+        for part in earlier.parts if earlier is not None else ():
             if part.id in unread and declares(part.id, part.body):
                 unread.discard(part.id)
                 body = {name: value for name, value in part.body.items() if name != "status"}

@@ -37,14 +37,14 @@ from muster.fleet.vanished.undeclared import by_declaration
 def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
     """Return the clusters that commits remove and name, and the texts of allowances that name none of theirs."""
     allowed, unused = set[ObjectId](), list[str]()
-    for one in allowances:
-        names = set(one.text.replace(",", " ").split())
-        removed = _clusters(one.was) - _clusters(one.became)
+    for allowance in allowances:
+        names = set(allowance.text.replace(",", " ").split())
+        removed = _clusters(allowance.was) - _clusters(allowance.became)
         named = {id_ for id_ in removed if id_.name in names}
         if not named:
-            unused.append(one.text)
-        allowed -= _clusters(one.became)
-        allowed |= named - _clusters(one.later) if named else named
+            unused.append(allowance.text)
+        allowed -= _clusters(allowance.became)
+        allowed |= named - _clusters(allowance.later) if named else named
     return frozenset(allowed), tuple(unused)
 
 
@@ -91,8 +91,8 @@ def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
     candidates = {
         kind.id(guess.name, (guess.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "") for kind in guess.kinds
     }
-    known = {id_ for id_ in search.missing() if id_ in candidates}
-    search.broken.update(known or candidates.difference(search.declared))
+    vanished = {id_ for id_ in search.missing() if id_ in candidates}
+    search.broken.update(vanished or candidates.difference(search.declared))
 
 
 def _same_place(id_: ObjectId, guess: Guess) -> bool:
@@ -159,16 +159,16 @@ def find_vanished(
     damaged = reading.has_damage or broken or search.findings or search.unclear or search.unsure or search.spoiled
     if damaged:  # else no history is asked
         unnamed = any(skip.reason in _NO_NAME and not skip.ref for skip in snapshot.skipped)
-        known = past is not None and past.commit and not (reading.guesses or left_out or ignored or unnamed)
-        elsewhere = unidentified or not known
+        complete = past is not None and past.commit and not (reading.guesses or left_out or ignored or unnamed)
+        elsewhere = unidentified or not complete
         slips = _damaged(reading, search, broken, elsewhere=elsewhere)
     return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, unused)
 
 
 def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
     ids = broken | reading.broken
-    errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
-    files = {*errors, *(found.file for found in search.findings), *search.unclear, *search.spoiled}
+    errors = (finding.file for finding in reading.findings if finding.severity is Severity.ERROR)
+    files = {*errors, *(finding.file for finding in search.findings), *search.unclear, *search.spoiled}
     files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
     # An object without a derived part, such as a Remedy, has no neighbourhood that the next run could look up.
     unheld = any(id_ not in search.previous for id_ in ids)

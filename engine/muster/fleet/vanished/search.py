@@ -74,10 +74,10 @@ class Search:
 
     def missing(self) -> list[ObjectId]:
         """The objects of the last run that are not accounted for so far."""
-        known = {*self.previous, *_mentioned(self.previous)}
+        recorded = {*self.previous, *_mentioned(self.previous)}
         return sorted(
             id_
-            for id_ in known
+            for id_ in recorded
             if id_ not in self.declared
             and id_ not in self.broken
             and id_ not in self.reading.broken
@@ -95,18 +95,20 @@ class Search:
 
     def _blame(self, file: str, lost: Sequence[ObjectId]) -> bool:
         """Make what is wrong with the file an error that names what the file held; False if nothing was found."""
-        found = self.reading.findings
-        places = [at for at, one in enumerate(found) if one.file == file and one.code in messages.UNREADABLE]
+        findings = self.reading.findings
+        places = [
+            at for at, finding in enumerate(findings) if finding.file == file and finding.code in messages.UNREADABLE
+        ]
         for at in places:
-            found[at] = messages.of_lost_objects(found[at], lost)
+            findings[at] = messages.of_lost_objects(findings[at], lost)
         return bool(places)
 
-    def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
+    def lost(self, earlier: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.
 
         A vanished Lease or AdapterReport is kept by nobody: it counts as not sent.
         """
-        for part in then.parts:
+        for part in earlier.parts:
             if not self._is_lost(part):
                 continue
             if not self.partial or part.id in self.previous:
@@ -133,7 +135,7 @@ class Search:
     @cached_property
     def files_with_errors(self) -> frozenset[str]:
         """The files that already have an error."""
-        return frozenset(found.file for found in self.reading.findings if found.severity is Severity.ERROR)
+        return frozenset(finding.file for finding in self.reading.findings if finding.severity is Severity.ERROR)
 
 
 def _is_declared_by_people(id_: ObjectId, body: Tree) -> bool:
@@ -157,7 +159,7 @@ def _is_covered(old: Tree, bodies: Iterable[Tree]) -> bool:
     now = [dig(body, "spec") for body in bodies]
     if not isinstance(spec, dict):
         return True
-    return all(any(isinstance(found, dict) and name in found for found in now) for name in spec)
+    return all(any(isinstance(section, dict) and name in section for section in now) for name in spec)
 
 
 #: The number of versions of a file to read.
@@ -170,10 +172,10 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
     ignored_paths = [source.path for source in ignored]
     before = past.before([*suspects, *ignored_paths])
     for path, suspect in suspects.items():
-        then = earlier_content(before.get(path, ()), suspect.source.oid)
-        if then is not None and (state := _state(suspect, then)):
+        content = earlier_content(before.get(path, ()), suspect.source.oid)
+        if content is not None and (state := _state(suspect, content)):
             search.spoiled.add(path)
-            search.keep(path, state, search.lost(then), certain=True)
+            search.keep(path, state, search.lost(content), certain=True)
     if not past.proven:
         _hidden(search, past, suspects)
     for path in ignored_paths:
@@ -197,9 +199,9 @@ def _hidden(search: Search, past: Past, suspects: Mapping[str, Suspect]) -> None
     """
     read = [path for path in sorted(suspects) if past.had(path, suspects[path].source.oid)]
     for path, (commit, versions) in past.replaced(read[:_MOST_HIDDEN]).items():
-        then = _held(versions)
-        state = _state(suspects[path], then)
-        lost = {id_ for id_ in search.lost(then) if not _was_removed(search, id_)} if state else set()
+        earlier = _held(versions)
+        state = _state(suspects[path], earlier)
+        lost = {id_ for id_ in search.lost(earlier) if not _was_removed(search, id_)} if state else set()
         if lost:
             lost -= {part.id for file in past.changed_since(commit) for part in read_again(file).parts}
         search.keep(path, state, lost, certain=True)
@@ -222,10 +224,10 @@ def accounted_for(search: Search, past: Past | None) -> bool:
         return True
     for path, versions in past.below("").items():
         if earlier := _earlier(versions, search.reading.files.get(path, "")):
-            then = _held(earlier)
-            if then.unclear:
+            content = _held(earlier)
+            if content.unclear:
                 return False
-            lost = search.lost(then, of_others=path not in search.unclear)
+            lost = search.lost(content, of_others=path not in search.unclear)
             search.broken.update(id_ for id_ in lost if not is_forgotten(id_))
     return True
 
@@ -235,7 +237,10 @@ def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
     missing = [id_ for id_ in search.missing() if not is_forgotten(id_) and not _was_proposed(search, id_)]
     if not missing:
         return ()
-    changed = ((path, _earlier(them, search.reading.files.get(path, ""))) for path, them in past.below("").items())
+    changed = (
+        (path, _earlier(versions_of_file, search.reading.files.get(path, "")))
+        for path, versions_of_file in past.below("").items()
+    )
     went = {part.id for _, versions in changed for version in versions for part in read_again(version).parts}
     return (id_ for id_ in missing if id_ not in went)
 
@@ -261,8 +266,8 @@ def names_object(path: str, id_: ObjectId) -> bool:
     if file.stem == id_.name:
         return True
     plain = file.stem.casefold()
-    words = _CLUSTER_FILES if kind_of(id_) in CLUSTERS else {id_.kind.casefold(), kind_of(id_).plural}
-    return plain in words and file.parent.name == id_.name
+    names = _CLUSTER_FILES if kind_of(id_) in CLUSTERS else {id_.kind.casefold(), kind_of(id_).plural}
+    return plain in names and file.parent.name == id_.name
 
 
 def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
@@ -276,20 +281,20 @@ def _held(versions: Sequence[SourceFile]) -> FilesRead:
         readings.append(read_again(version))
         if not readings[-1].suspects and not readings[-1].has_damage:
             break
-    then = readings.pop()
+    content = readings.pop()
     for later in reversed(readings):
-        if later.has_damage or any(_state(suspect, then) for suspect in later.suspects):
-            then.parts.extend(later.parts)
+        if later.has_damage or any(_state(suspect, content) for suspect in later.suspects):
+            content.parts.extend(later.parts)
         else:
-            then = later
-    return then
+            content = later
+    return content
 
 
-def _state(suspect: Suspect, then: FilesRead) -> str:
+def _state(suspect: Suspect, earlier: FilesRead) -> str:
     """What is wrong with a file; empty if only documents were removed from it."""
     if suspect.blank:
         return "blank"
     if suspect.unreadable:
         return "broken"
-    known = {stranger for old in then.suspects for stranger in old.unknown_documents}
-    return "strange" if suspect.unknown_documents - known else ""
+    earlier_unknown = {stranger for old in earlier.suspects for stranger in old.unknown_documents}
+    return "strange" if suspect.unknown_documents - earlier_unknown else ""

@@ -89,13 +89,13 @@ def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]
     """The objects that the file declared at the last run or since, and nothing declares now."""
     if search.past is None or not search.past.commit:
         return frozenset(id_ for id_ in search.missing() if needs_declaration(id_) and names_object(path, id_))
-    then = earlier_content(search.past.before((path,)).get(path, ()), oid)
-    if then is None:
+    earlier = earlier_content(search.past.before((path,)).get(path, ()), oid)
+    if earlier is None:
         return frozenset()
-    had = {part.id for part in then.parts if _section(part.id) in part.body}
-    lost = set(search.lost(then))
+    had = {part.id for part in earlier.parts if _section(part.id) in part.body}
+    lost = set(search.lost(earlier))
     return frozenset(
-        part.id for part in then.parts
+        part.id for part in earlier.parts
         if (declares(part.id, part.body) and part.id in lost if needs_declaration(part.id) else part.id in had)
     )  # fmt: skip
 
