@@ -43,8 +43,8 @@ def _each(fill: _Fill) -> _Fill:
 
 def _then(*fills: _Fill) -> _Fill:
     def fill(tree: Tree) -> Tree:
-        for one in fills:
-            tree = one(tree)
+        for next_fill in fills:
+            tree = next_fill(tree)
         return tree
 
     return fill

@@ -59,11 +59,11 @@ class ForeignObjects:
 
     def of_kind(self, group: str, kind: str) -> Iterator[tuple[ObjectId, Foreign]]:
         """Yield the objects of a kind, by file and document."""
-        return ((self.id_of(one), one) for one in self.fleet.read.foreign.get((group, kind), ()))
+        return ((self.id_of(document), document) for document in self.fleet.read.foreign.get((group, kind), ()))
 
     def broken_files(self) -> frozenset[str]:
         """Files with an error: a missing object may be in their unreadable part."""
-        return frozenset(found.file for found in self.fleet.findings if found.severity is Severity.ERROR)
+        return frozenset(finding.file for finding in self.fleet.findings if finding.severity is Severity.ERROR)
 
 
 def named_namespace(body: Tree, name: str) -> Tree:
@@ -88,8 +88,8 @@ class ForeignChange:
         """Load both sides."""
         obj = None if self.one is None else self.now.object(self.one)
         before = None if self.old is None or self.base is None else self.base.object(self.old)
-        found = self.one or self.old
-        version = "" if found is None else found.version
+        document = self.one or self.old
+        version = "" if document is None else document.version
         return AdmissionRequest(self.id, self.resource, operation(obj, before), version, obj, before, {})
 
 
@@ -103,29 +103,29 @@ def foreign_requests(
         news = _by_id(now.of_kind(*kind))
         olds = _by_id(base.of_kind(*kind)) if base is not None else {}
         for id_ in sorted({*news, *olds}):
-            for one, old in _paired(news.get(id_, []), olds.get(id_, [])):
-                if one is None and old is not None and (fleet.unidentified or old.source.path in broken):
+            for new, old in _paired(news.get(id_, []), olds.get(id_, [])):
+                if new is None and old is not None and (fleet.unidentified or old.source.path in broken):
                     continue  # it may be in an unreadable file
-                yield ForeignChange(id_, resource, now, one, base, old)
+                yield ForeignChange(id_, resource, now, new, base, old)
 
 
-def _by_id(found: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, list[Foreign]]:
+def _by_id(documents: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, list[Foreign]]:
     grouped: dict[ObjectId, list[Foreign]] = defaultdict(list)
-    for id_, one in found:
-        grouped[id_].append(one)
+    for id_, document in documents:
+        grouped[id_].append(document)
     return grouped
 
 
 def _paired(news: list[Foreign], olds: list[Foreign]) -> Iterator[tuple[Foreign | None, Foreign | None]]:
     """Pair the documents of one name: those of one file first, then the rest, in order."""
     left, unpaired = list(olds), list[Foreign]()
-    for one in news:
-        same = next((old for old in left if old.source.path == one.source.path), None)
-        if same is None:
-            unpaired.append(one)
+    for new in news:
+        same_file = next((old for old in left if old.source.path == new.source.path), None)
+        if same_file is None:
+            unpaired.append(new)
         else:
-            left.remove(same)
-            yield one, same
-    for one in unpaired:
-        yield one, left.pop(0) if left else None
+            left.remove(same_file)
+            yield new, same_file
+    for new in unpaired:
+        yield new, left.pop(0) if left else None
     yield from ((None, old) for old in left)

@@ -58,7 +58,7 @@ class AdmissionInputs:
     def _space(self, name: str) -> Tree:
         """A namespace as in the repository, else with its name alone."""
         if name not in self._spaces:
-            documents = (one for id_, one in self.foreigners.of_kind("", "Namespace") if id_.name == name)
+            documents = (document for id_, document in self.foreigners.of_kind("", "Namespace") if id_.name == name)
             first = next(documents, None)
             self._spaces[name] = self.foreigners.object(first).body if first else named_namespace({}, name)
         return self._spaces[name]
@@ -72,10 +72,10 @@ class AdmissionInputs:
             return Params((None,))
         key = binding.source.id, request.id.namespace
         if key not in self._params:
-            self._params[key] = self._found(binding, kind, ref, request.id.namespace)
+            self._params[key] = self._matching_params(binding, kind, ref, request.id.namespace)
         return self._params[key]
 
-    def _found(self, binding: Binding, kind: tuple[str, str], ref: Mapping[str, Tree], asking: str) -> Params:
+    def _matching_params(self, binding: Binding, kind: tuple[str, str], ref: Mapping[str, Tree], asking: str) -> Params:
         namespace = str(ref.get("namespace") or "")
         resource = self.foreigners.resources.of(*kind)
         if resource.namespaced:
@@ -90,16 +90,16 @@ class AdmissionInputs:
         elif namespace:
             return Params(refused=f"spec.paramRef of {binding.source.id} names a namespace, and {kind[1]} has none")
         if "name" in ref:
-            found = tuple(self._bodies(kind, namespace, str(ref["name"])))[:1]
+            bodies = tuple(self._bodies(kind, namespace, str(ref["name"])))[:1]
         else:
             selector = LabelSelector.parse(ref.get("selector"))
-            bodies = self._bodies(kind, namespace)
-            found = tuple(body for body in bodies if selector.matches(mapping_at(body, "metadata", "labels")))
-        if not found and ref.get("parameterNotFoundAction") != "Allow":
+            of_kind = self._bodies(kind, namespace)
+            bodies = tuple(body for body in of_kind if selector.matches(mapping_at(body, "metadata", "labels")))
+        if not bodies and ref.get("parameterNotFoundAction") != "Allow":
             return Params(
                 refused=f"no object matches spec.paramRef of {binding.source.id}, so the policy cannot be evaluated"
             )
-        return Params(found)
+        return Params(bodies)
 
     def _bodies(self, kind: tuple[str, str], namespace: str, name: str = "") -> Iterator[Tree]:
         """The objects of a kind in a namespace, or the one of a name, as in the repository."""
@@ -111,7 +111,7 @@ class AdmissionInputs:
             )  # fmt: skip
         else:
             yield from (
-                self.foreigners.object(one).body for id_, one in self.foreigners.of_kind(*kind)
+                self.foreigners.object(document).body for id_, document in self.foreigners.of_kind(*kind)
                 if id_.namespace == namespace and name in ("", id_.name)
             )  # fmt: skip
 

@@ -46,8 +46,8 @@ _FURTHER: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObjec
 def reads_other_objects(fleet: Fleet) -> bool:
     """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, the user,
     removed objects, or unknown kinds?"""
-    own = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
-    return any(map(_reads_other_objects, own))
+    objects = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
+    return any(map(_reads_other_objects, objects))
 
 
 def _reads_other_objects(obj: Object) -> bool:
@@ -66,7 +66,7 @@ def _named(rule: Tree) -> Iterator[tuple[str, str]]:
 
 def _mentions(spec: Tree) -> bool:
     text = str(mapping_at(spec))
-    return any(word in text for word in _FURTHER)
+    return any(name in text for name in _FURTHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,15 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
 
     @cache
     def matched(resource: Resource) -> bool:
-        return any(one.policy.match.covers(resource) and one.match.covers(resource) for one in admissions.bindings)
+        return any(
+            binding.policy.match.covers(resource) and binding.match.covers(resource) for binding in admissions.bindings
+        )
 
     def evaluate(request: AdmissionRequest) -> Iterator[Finding]:
-        found = list(_of_request(surroundings, admissions, request))
+        findings = list(_of_request(surroundings, admissions, request))
         obj = request.object
-        ours = obj is not None and obj.id in fleet.objects
-        if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
+        in_fleet = obj is not None and obj.id in fleet.objects
+        if obj and in_fleet and has_reports(obj) and any(finding.severity is Severity.ERROR for finding in findings):
             left, dropped = without_invalid_reports(obj, _Recheck(surroundings, admissions, request))
             if dropped:
                 invalid_reports.extend(dropped)
@@ -111,42 +113,44 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
                 if obj.kind is MANAGED_CLUSTER:  # keeps automatic acceptance
                     left = replace(left, body={**left.body, "spec": obj.spec})
                 objects[obj.id] = left
-                found = list(_of_request(surroundings, admissions, replace(request, object=left)))
-        yield from found
+                findings = list(_of_request(surroundings, admissions, replace(request, object=left)))
+        yield from findings
 
     matching = (request for request in requests(fleet, base) if matched(request.resource))
-    known = each(matching if base is None else _in_force(base, matching), evaluate)
-    foreign = each(foreign_requests(foreigners, earlier, matched_kinds), lambda one: evaluate(one.request()))
-    findings = (*known, *foreign)
+    of_known_kinds = each(matching if base is None else _in_force(base, matching), evaluate)
+    of_foreign_kinds = each(
+        foreign_requests(foreigners, earlier, matched_kinds), lambda change: evaluate(change.request())
+    )
+    findings = (*of_known_kinds, *of_foreign_kinds)
     return Admission(objects, tuple(invalid_reports), findings, _places(fleet, matched_kinds, admissions))
 
 
 def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:
     kinds = {*now.fleet.read.foreign, *(base.fleet.read.foreign if base is not None else ())}
-    known = (now.resources.of(*kind) for kind in sorted(kinds))
+    resources = (now.resources.of(*kind) for kind in sorted(kinds))
     bindings = admissions.bindings
     return [
-        resource for resource in known
-        if any(one.policy.match.covers(resource) and one.match.covers(resource) for one in bindings)
+        resource for resource in resources
+        if any(binding.policy.match.covers(resource) and binding.match.covers(resource) for binding in bindings)
     ]  # fmt: skip
 
 
 def _places(fleet: Fleet, matched_kinds: list[Resource], admissions: Admissions) -> frozenset[Place]:
     """The places of foreign objects that policies match or read as parameters."""
     kinds = {(resource.group, resource.kind) for resource in matched_kinds}
-    kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
+    kinds |= {binding.policy.param_kind for binding in admissions.bindings if binding.policy.param_kind is not None}
     if kinds:
         kinds.add(("", "Namespace"))
-    found = (one for kind in kinds for one in fleet.read.foreign.get(kind, ()))
-    return frozenset(Place(one.source.label, one.line, 1) for one in found)
+    documents = (document for kind in kinds for document in fleet.read.foreign.get(kind, ()))
+    return frozenset(Place(document.source.label, document.line, 1) for document in documents)
 
 
-def _in_force(base: Fleet, asked: Iterable[AdmissionRequest]) -> Iterator[AdmissionRequest]:
+def _in_force(base: Fleet, admission_requests: Iterable[AdmissionRequest]) -> Iterator[AdmissionRequest]:
     """The requests with each old object as it was in force: an invalid one never existed for an API server."""
-    for request in asked:
+    for request in admission_requests:
         old = request.old
         if old is not None and not is_sound(old.kind, base.declared(old).body):
-            left, _ = without_invalid_reports(old, lambda one: schema_findings(base.declared(one)))
+            left, _ = without_invalid_reports(old, lambda candidate: schema_findings(base.declared(candidate)))
             old = left if left is not None and is_sound(left.kind, base.declared(left).body) else None
             if old is None and request.object is None:
                 continue
@@ -163,8 +167,8 @@ class _Recheck:
     request: AdmissionRequest
 
     def __call__(self, obj: Object) -> list[Finding]:
-        found = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
-        return [one for one in found if one.severity is Severity.ERROR]
+        findings = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
+        return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def _of_request(around: AdmissionInputs, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
@@ -220,8 +224,8 @@ def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest,
         return NAME
 
     def refuses(body: Tree) -> bool:
-        seen = {name: scope[name] for name in ("oldObject", "derived", "request", "params", "namespaceObject")}
-        trial = PolicyScope({**seen, "object": body}, policy.variables, cel.EXPRESSION_LIMIT)
+        unchanged = {name: scope[name] for name in ("oldObject", "derived", "request", "params", "namespaceObject")}
+        trial = PolicyScope({**unchanged, "object": body}, policy.variables, cel.EXPRESSION_LIMIT)
         return _outcome(rule.holds, trial, (*rule.at, "expression")) is False
 
     return place_in(request.object, fields_read(rule.holds, policy.variables), refuses)
@@ -242,7 +246,7 @@ def _skipped(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
 
 def _audit_annotations(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
     """The policy's audit annotations. A failed one counts as a violation if `failurePolicy` says so."""
-    policy, said = binding.policy, dict[str, str]()
+    policy, annotations = binding.policy, dict[str, str]()
     for note in policy.notes:
         try:
             value = scope.evaluate(note.value, note.at)
@@ -251,8 +255,8 @@ def _audit_annotations(binding: Binding, request: AdmissionRequest, scope: Polic
                 yield _refused(binding, request, f"the audit annotation {note.key} failed: {error}")
             continue
         if isinstance(value, str) and value.strip():
-            said[note.key] = value
-    yield from audit_annotations(policy.id, request.id, request.object, binding.source, said)
+            annotations[note.key] = value
+    yield from audit_annotations(policy.id, request.id, request.object, binding.source, annotations)
 
 
 def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:

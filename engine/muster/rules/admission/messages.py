@@ -37,7 +37,7 @@ def place_in(obj: Object, fields: list[At], refuses: Callable[[Tree], bool]) -> 
     elements = dig(obj.body, *map(str, common))
     if not isinstance(elements, list):
         return common
-    index = next((index for index, one in enumerate(elements) if refuses(_with(obj.body, common, [one]))), None)
+    index = next((index for index, element in enumerate(elements) if refuses(_with(obj.body, common, [element]))), None)
     if index is None:
         return common
     # Several files may each have some of the elements.

@@ -34,7 +34,7 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
     )
 
 
-def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
+def matches_nothing(policy: Object, match: Match, named: Iterable[str], plurals: Iterable[str]) -> Finding:
     """A policy in force matches no object of the repository and no known kind."""
     if not any(rule.matchable for rule in match.rules):
         problem = "matches only subresources or CONNECT, which files never request"
@@ -42,7 +42,7 @@ def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: I
     else:
         names = sorted(named)
         problem = f"matches nothing: no object and no known kind is one of {', '.join(names)}"
-        candidates = tuple(known)
+        candidates = tuple(plurals)
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
     return finding_at(
@@ -146,9 +146,9 @@ def compile_admissions(fleet: Fleet) -> Admissions:
     policies: dict[str, AdmissionPolicy] = {}
     sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
     for name, obj in sources.items():
-        policy, found = remembered(_known, obj, (), partial(_policy, obj))
-        found = _merge_authorizer_findings(obj, found)
-        findings.extend(found)
+        policy, policy_findings = remembered(_known, obj, (), partial(_policy, obj))
+        policy_findings = _merge_authorizer_findings(obj, policy_findings)
+        findings.extend(policy_findings)
         if policy is not None:
             policies[name] = policy
     bindings = []
@@ -168,9 +168,9 @@ def _severity(actions: Iterable[str]) -> Severity:
     return next(severity for action, severity in severities.items() if action in actions)
 
 
-def _unknown(binding: Object, name: str, known: Iterable[str]) -> Finding:
+def _unknown(binding: Object, name: str, policies: Iterable[str]) -> Finding:
     message = f"{binding.id} binds ValidatingAdmissionPolicy {name!r}, which does not exist"
-    return finding_at(binding, ("spec", "policyName"), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known))
+    return finding_at(binding, ("spec", "policyName"), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, policies))
 
 
 def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
@@ -186,8 +186,8 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
         validations.append(Validation(holds, compiler.text(at, "message"), str(rule["expression"]), at))
     notes = []
     for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
-        where = ("spec", "auditAnnotations", index, "valueExpression")
-        notes.append(AuditAnnotation(str(note["key"]), compiler.value(where), where))
+        path = ("spec", "auditAnnotations", index, "valueExpression")
+        notes.append(AuditAnnotation(str(note["key"]), compiler.value(path), path))
     strict, reads_user = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
     policy = AdmissionPolicy(
         obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, reads_user
@@ -203,9 +203,9 @@ def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
         types[variable["name"]] = FieldType(program.type or DYN, required=True)
-        own = ObjectType("variables", dict(types))
-        known = {**compiler.environment.variables, "variables": own}
-        compiler.environment = replace(compiler.environment, variables=known)
+        variables_type = ObjectType("variables", dict(types))
+        declared = {**compiler.environment.variables, "variables": variables_type}
+        compiler.environment = replace(compiler.environment, variables=declared)
     return programs
 
 
@@ -232,13 +232,17 @@ def _param_kind(obj: Object) -> tuple[str, str] | None:
     return (str(named["apiVersion"]).rpartition("/")[0], str(named["kind"])) if named else None
 
 
-def _merge_authorizer_findings(obj: Object, found: list[Finding]) -> list[Finding]:
+def _merge_authorizer_findings(obj: Object, findings: list[Finding]) -> list[Finding]:
     """Findings about a policy; all that concern an authorizer are merged into one."""
-    asking = [one for one in found if one.code == Code.CEL_TYPE and _AUTHORIZER.search(one.message)]
-    if not asking:
-        return found
-    rest = (one for one in found if one not in asking and not _OF_AUTHORIZER.search(one.message))
-    return [no_authorizer(obj, asking[0]), *rest]
+    of_authorizer = [
+        finding for finding in findings if finding.code == Code.CEL_TYPE and _AUTHORIZER.search(finding.message)
+    ]
+    if not of_authorizer:
+        return findings
+    rest = (
+        finding for finding in findings if finding not in of_authorizer and not _OF_AUTHORIZER.search(finding.message)
+    )
+    return [no_authorizer(obj, of_authorizer[0]), *rest]
 
 
 def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
@@ -256,9 +260,9 @@ def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[F
         groups = {group for rule in match.rules for group in rule.groups}
         if not match.can_match_any(resources.possible(groups)):
             named = {name for rule in match.rules for name in rule.resources}
-            known = {
+            plurals = {
                 plural
-                for one in (*REGISTERED, *resources.present(), *resources.possible(groups))
-                for plural in one.plurals
+                for resource in (*REGISTERED, *resources.present(), *resources.possible(groups))
+                for plural in resource.plurals
             }
-            yield matches_nothing(policy.source, match, named, known)
+            yield matches_nothing(policy.source, match, named, plurals)

@@ -71,19 +71,19 @@ class Resources:
         registered = BY_GROUP_KIND.get((group, kind))
         if registered is not None:
             return resource_of(registered)
-        found = self._known.get((group, kind))
-        if found is None:
-            found = self._known[group, kind] = self._found(group, kind)
-        return found
+        resource = self._known.get((group, kind))
+        if resource is None:
+            resource = self._known[group, kind] = self._guess(group, kind)
+        return resource
 
-    def _found(self, group: str, kind: str) -> Resource:
+    def _guess(self, group: str, kind: str) -> Resource:
         for defined in self._defined_in(group):
             if defined.kind == kind:
                 return defined
         if group in BUILT_IN:
             return Resource(group, kind, plurals(kind), kind not in _CLUSTER_SCOPED)
         # No definition: namespaced if any document has a namespace.
-        spaced = any(one.id.namespace for one in self._foreign.get((group, kind), ()))
+        spaced = any(document.id.namespace for document in self._foreign.get((group, kind), ()))
         return Resource(group, kind, plurals(kind), spaced, guessed=True)
 
     def present(self) -> Iterator[Resource]:
@@ -96,15 +96,17 @@ class Resources:
         for group, kinds in BUILT_IN.items():
             if group in wanted or "*" in wanted:
                 yield from (self.of(group, kind) for kind in kinds)
-        defined = {one.id.name.partition(".")[2] for one in self._definitions}
+        defined = {definition.id.name.partition(".")[2] for definition in self._definitions}
         for group in sorted(defined if "*" in wanted else defined & wanted):
             yield from self._defined_in(group)
 
     def _defined_in(self, group: str) -> Iterator[Resource]:
         """Yield the kinds that CustomResourceDefinitions of a group define: their name is `<plural>.<group>`."""
-        named = [one for one in self._definitions if group and one.id.name.partition(".")[2] == group]
+        definitions = [
+            definition for definition in self._definitions if group and definition.id.name.partition(".")[2] == group
+        ]
         opener = BodyLoader()
-        yield from (found for one in named if (found := _defined(group, opener.body(one))))
+        yield from (resource for definition in definitions if (resource := _defined(group, opener.body(definition))))
 
     @cached_property
     def _definitions(self) -> tuple[Foreign, ...]:
