@@ -67,36 +67,36 @@ def stage(
     budgets = before.budgets
     id_ = fleet_id(shared)
     past = _past(shared, id_)
-    known = holdings(shared.before(past, *STATE), budgets)
+    earlier = holdings(shared.before(past, *STATE), budgets)
     disrupted = disrupted_clusters.clusters.union(_broken_with_effects(shared, rules))
     groups = list(_groups(shared, [budget for budget in budgets if not budget.unread]))
     counts = [sum(obj.id in disrupted for obj in (*group.members, *group.unplaced)) for group in groups]
-    judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
-    found = [holding for holding in judged if holding is not None]
+    judged = (_judge(group, count, _known(earlier, group), now) for group, count in zip(groups, counts, strict=True))
+    holding = [holding for holding in judged if holding is not None]
     unread = [
         Holding(budget, "", 0, 0, 0, suspicious=False, since=now, met=None) for budget in budgets if budget.unread
     ]
-    allowance = _allowance(shared, id_, budgets, found, unread, now)
+    allowance = _allowance(shared, id_, budgets, holding, unread, now)
     yield replace(allowance, approvals=before.approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     names = {budget.id.name for budget in budgets if budget.unread}
-    kept = [entry for entry in mappings_at(shared.previous.get(past), *STATE) if entry.get("budget") in names]
-    yield from _state(shared, id_, found, kept, because, now)
-    conditions = _conditions(shared, (id_, past), found, groups, because, now)
-    yield from _as_they_were(shared, past, conditions, always=bool(kept)) if names else conditions
+    retained = [entry for entry in mappings_at(shared.previous.get(past), *STATE) if entry.get("budget") in names]
+    yield from _state(shared, id_, holding, retained, because, now)
+    conditions = _conditions(shared, (id_, past), holding, groups, because, now)
+    yield from _as_they_were(shared, past, conditions, always=bool(retained)) if names else conditions
     yield from _frozen(shared, (id_, past), freezes_of(rules.settings, shared), now)
 
 
 def _allowance(
-    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], unread: list[Holding],
+    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], holding: list[Holding], unread: list[Holding],
     now: datetime,
 ) -> Allowance:  # fmt: skip
     """What is allowed. A broken Fleet keeps what held at the last run; `unread`: budgets that allow nothing."""
     override = sound_override(shared, id_)
     if override is not None and override.covers(now):
         return Allowance(budgets, (), now)
-    kept = mapping_at({"muster": shared.now(id_, *STATE[:2])}, "muster").get(STATE[2])
-    return Allowance(budgets, (*(found or holdings(kept, budgets)), *unread), now)
+    last_state = mapping_at({"muster": shared.now(id_, *STATE[:2])}, "muster").get(STATE[2])
+    return Allowance(budgets, (*(holding or holdings(last_state, budgets)), *unread), now)
 
 
 def _broken_with_effects(shared: Shared, rules: InForce) -> Iterator[ObjectId]:
@@ -105,18 +105,18 @@ def _broken_with_effects(shared: Shared, rules: InForce) -> Iterator[ObjectId]:
     keys = {(rule.key, rule.effect) for policy in rules.compiled.of(TaintPolicy) for rule in policy.taints}
     for obj in counted_broken_clusters(shared):
         body = shared.previous.get(obj.id)
-        standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
+        present = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
         waiting = any(entry.get("effect") != REMOVAL for entry in mappings_at(muster, "held"))
         silent = headline(shared, obj) == "Unknown"
-        if standing or waiting or silent or dig(body, "status", "remedyActions") or muster.get("latched"):
+        if present or waiting or silent or dig(body, "status", "remedyActions") or muster.get("latched"):
             yield obj.id
 
 
 def _past(shared: Shared, id_: ObjectId) -> ObjectId:
     """The Fleet whose derived part has the last run's state: another one if it was renamed."""
-    known = sorted(other for other in shared.previous if (other.group, other.kind) == (id_.group, id_.kind))
-    return id_ if id_ in known or not known else known[0]
+    fleets = sorted(other for other in shared.previous if (other.group, other.kind) == (id_.group, id_.kind))
+    return id_ if id_ in fleets or not fleets else fleets[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +148,25 @@ def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
     unplaced = tuple(obj for obj, _ in clusters if not has_known_labels(shared, obj))
     for budget in budgets:
         apart = unplaced if budget.by_labels else ()
-        placed = (one for one in clusters if one[0] not in apart) if apart else clusters
-        by_domain = grouped((budget.domain(one[0]), one) for one in placed if budget.counts(one[0]))
+        placed = (cluster for cluster in clusters if cluster[0] not in apart) if apart else clusters
+        by_domain = grouped((budget.domain(cluster[0]), cluster) for cluster in placed if budget.counts(cluster[0]))
         for domain, members in sorted(by_domain.items()):
             unheard = tuple(obj for obj, silent in members if silent)
             yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard, apart)
 
 
-def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
-    same = (holding for holding in known if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
+def _known(earlier: Iterable[Holding], group: _Group) -> Holding | None:
+    same = (holding for holding in earlier if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
     return next(same, None)
 
 
 def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
     nearest: dict[str, Usage] = {}
     for group, count in zip(groups, counts, strict=True):
-        found = Usage(group.budget.id.name, count, group.allowed)
-        known = nearest.setdefault(found.budget, found)
-        if found.allowed - found.disrupted < known.allowed - known.disrupted:
-            nearest[found.budget] = found
+        usage = Usage(group.budget.id.name, count, group.allowed)
+        tightest = nearest.setdefault(usage.budget, usage)
+        if usage.allowed - usage.disrupted < tightest.allowed - tightest.disrupted:
+            nearest[usage.budget] = usage
     yield from nearest.values()
 
 
@@ -197,15 +197,15 @@ def _as_they_were(
 
 
 def _state(
-    shared: Shared, id_: ObjectId, found: list[Holding], kept: list[Tree], because: Because, now: datetime
+    shared: Shared, id_: ObjectId, holding: list[Holding], retained: list[Tree], because: Because, now: datetime
 ) -> Iterator[Decision]:
-    """Record the budgets that hold; `kept`: entries of the last run about budgets that have an error now."""
-    if not found and not kept:
+    """Record the budgets that hold; `retained`: entries of the last run about budgets that have an error now."""
+    if not holding and not retained:
         return
-    horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
-    entries = sorted((*(holding.entry() for holding in found), *kept), key=_order)
+    horizon = earliest(*(holding.until for holding in holding), *_expiries(shared, id_, holding, now))
+    entries = sorted((*(holding.entry() for holding in holding), *retained), key=_order)
     if id_ in shared.broken:
-        # The stage `kept` decided all of status.muster: replace it as a whole.
+        # The stage of `muster.rules.retention` decided all of status.muster: replace it as a whole.
         value: Tree = {**mapping_at(shared.previous.get(id_), *STATE[:2]), STATE[2]: entries}
         yield Decision(id_, STATE[:2], value, because, horizon)
     else:
@@ -216,27 +216,30 @@ def _order(entry: Tree) -> tuple[str, str]:
     return str(entry.get("budget")), str(entry.get("domain", ""))
 
 
-def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
+def _expiries(shared: Shared, id_: ObjectId, holding: list[Holding], now: datetime) -> list[datetime | None]:
     """When overrides end: effects are held again from then on."""
     counted = (obj for obj in shared.objects.values() if obj.id == id_ or is_cluster(obj.id))
-    overrides = [*(sound_override(shared, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
+    overrides = [
+        *(sound_override(shared, obj.id) for obj in counted),
+        *(holding.budget.override for holding in holding),
+    ]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
 
 
 def _conditions(
-    shared: Shared, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
+    shared: Shared, ids: tuple[ObjectId, ObjectId], holding: list[Holding], groups: list[_Group], because: Because,
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
     def decide(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
         return _condition(shared, ids, type_, (status, reason, message), because, now)
 
     override = sound_override(shared, ids[0])
-    if found and override is not None and override.covers(now):
-        text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
+    if holding and override is not None and override.covers(now):
+        text = f"{_sentence(holding)} Allowed until {format_time(override.expiry)}: {override.reason}"
         yield from decide(HELD, "False", "Overridden", text)
-    elif found:
-        reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
-        yield from decide(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
+    elif holding:
+        reason = "BudgetExceeded" if any(holding.met is None for holding in holding) else "CoolingDown"
+        yield from decide(HELD, "True", reason, f"{_sentence(holding)} {_EFFECTS}")
     else:
         yield from decide(HELD, "False", "WithinBudget", "No budget is exceeded.")
     # Those that a freeze holds are not too many; its own condition speaks of it.
@@ -281,18 +284,18 @@ def _frozen(
         yield Decision(id_, (*IN_FORCE, freeze.name), entry, because, end)
 
 
-def _all(words: Sequence[str]) -> str:
+def _all(texts: Sequence[str]) -> str:
     """`a, b and c`."""
-    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
+    return " and ".join([*([", ".join(texts[:-1])] if texts[:-1] else []), *texts[-1:]])
 
 
-def _sentence(found: Iterable[Holding]) -> str:
-    return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in found)
+def _sentence(holding: Iterable[Holding]) -> str:
+    return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in holding)
 
 
 def _suspicion(shared: Shared, group: _Group) -> str:
-    where = f" in {group.domain}" if group.domain else ""
-    count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
+    in_domain = f" in {group.domain}" if group.domain else ""
+    count = f"{len(group.silent)} of {len(group.members)} clusters{in_domain} are silent"
     instant, name = _latest_renewal(shared, group.silent)
     last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
         "nothing was ever received from any of them"
@@ -304,11 +307,11 @@ def _latest_renewal(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]
     """The latest renewal among silent clusters. Those of other clusters would change it with every heartbeat."""
     leases = leases_by_cluster(shared)
     renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
-    known = [(instant, name) for instant, name in renewals if instant is not None]
-    if not known:
+    renewed = [(instant, name) for instant, name in renewals if instant is not None]
+    if not renewed:
         return "", ""
-    instant = max(instant for instant, _ in known)
-    return format_time(instant), min(name for moment, name in known if moment == instant)
+    instant = max(instant for instant, _ in renewed)
+    return format_time(instant), min(name for moment, name in renewed if moment == instant)
 
 
 def _condition(
@@ -332,22 +335,25 @@ _UNREAD = "it is approved, and waits until its object has no error"
 
 def record_held(view: View, allowance: Allowance) -> Iterator[Decision | Held]:
     """Decide `status.muster.held` of every object with held effects."""
-    kept = list(_still_waiting(view, allowance.approvals))
-    yield from kept
-    for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
+    waiting = list(_still_waiting(view, allowance.approvals))
+    yield from waiting
+    for id_, effects_held in sorted(grouped((held.object, held) for held in (*view.held, *waiting)).items()):
         entries = sorted(
-            {(held.effect, held.because.rule, format_time(held.wait.since) if held.wait else "") for held in found}
+            {
+                (held.effect, held.because.rule, format_time(held.wait.since) if held.wait else "")
+                for held in effects_held
+            }
         )
         value: Tree = [
             {"effect": effect, "heldBy": rule, **({"since": since} if since else {})} for effect, rule, since in entries
         ]
         path, whole = PATH, view.now(id_, *PATH[:2])
-        if isinstance(whole, dict):  # the stage `kept` decided all of it: replace it as a whole
-            effects = {held.effect for held in found}
-            others = [one for one in mappings_at(whole, "held") if one.get("effect") not in effects]
+        if isinstance(whole, dict):  # `muster.rules.retention` decided all of it: replace it as a whole
+            effects = {held.effect for held in effects_held}
+            others = [entry for entry in mappings_at(whole, "held") if entry.get("effect") not in effects]
             value = sorted([*others, *value], key=lambda entry: str(entry["effect"]))
             path, value = PATH[:2], {**whole, "held": value}
-        yield Decision(id_, path, value, found[0].because._replace(text=found[0].reason))
+        yield Decision(id_, path, value, effects_held[0].because._replace(text=effects_held[0].reason))
 
 
 def _still_waiting(view: View, approvals: Approvals) -> Iterator[Held]:
