@@ -110,15 +110,15 @@ def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
         for policy in fleet.compiled.of(ConditionPolicy)
         if any(kind in CLUSTERS for kind in policy.target.kinds)
     }
-    known = decided.union(*(fleet.reported(obj.id) for obj in fleet.clusters()))
-    known |= {type_ for obj in fleet.clusters() for type_ in fleet.conditions_before(obj.id)}
+    types = decided.union(*(fleet.reported(obj.id) for obj in fleet.clusters()))
+    types |= {type_ for obj in fleet.clusters() for type_ in fleet.conditions_before(obj.id)}
     for remedy in fleet.compiled.of(Remedy):
         for index, match in enumerate(remedy.matches):
-            if match.type not in known:
+            if match.type not in types:
                 at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionType")
                 message = f"{remedy.id} waits for {match.type}, which no cluster reports and no policy decides"
                 yield finding_at(
-                    remedy.source, at, Code.UNKNOWN_CONDITION_TYPE, message, did_you_mean(match.type, known)
+                    remedy.source, at, Code.UNKNOWN_CONDITION_TYPE, message, did_you_mean(match.type, types)
                 )
 
 

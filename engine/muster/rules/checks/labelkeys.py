@@ -62,14 +62,14 @@ def label_findings(fleet: Fleet, *, heard: bool = True) -> Iterator[Finding]:
     for kind in ALL:
         for obj in fleet.of(kind) if _marked(kind) else ():
             for named in label_keys(obj) if obj.written else ():
-                known = names.claims() if named.claim else names.labels(named.kinds)
-                if named.key in known or (named.claim and not heard):
+                in_use = names.claims() if named.claim else names.labels(named.kinds)
+                if named.key in in_use or (named.claim and not heard):
                     continue
                 owner = named.kinds[0].name if len(named.kinds) == 1 else "cluster"
-                what = "claim" if named.claim else "label"
+                noun = "claim" if named.claim else "label"
                 doing = "requires" if named.required else "groups clusters by"
-                message = f"{obj.id} {doing} the {what} {named.key!r}, which no {owner} has"
-                yield finding_at(obj, named.at, Code.UNKNOWN_LABEL, message, did_you_mean(named.key, known))
+                message = f"{obj.id} {doing} the {noun} {named.key!r}, which no {owner} has"
+                yield finding_at(obj, named.at, Code.UNKNOWN_LABEL, message, did_you_mean(named.key, in_use))
 
 
 class _NamesInUse:

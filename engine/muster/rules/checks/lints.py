@@ -30,7 +30,7 @@ from muster.rules.policies.selectors import selector_mistakes
 def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each unknown policy or parameter, and an error for each value that a built-in policy cannot
     use."""
-    known: dict[str, set[str]] = {}
+    parameters: dict[str, set[str]] = {}
     for obj in (
         *fleet.of(
             kinds.CONDITION_POLICY,
@@ -41,15 +41,15 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
         ),
         *fleet.read.builtin.values(),
     ):
-        known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
+        parameters.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
     for settings in fleet.of(kinds.FLEET):
         for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):
-            if policy not in known:
-                yield _unknown(settings, (policy,), f"there is no policy {policy!r}", policy, known)
+            if policy not in parameters:
+                yield _unknown(settings, (policy,), f"there is no policy {policy!r}", policy, parameters)
                 continue
-            for name in sorted(set(params) - known[policy]):
+            for name in sorted(set(params) - parameters[policy]):
                 yield _unknown(
-                    settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, known[policy]
+                    settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, parameters[policy]
                 )
     for obj in fleet.read.builtin.values():
         for settings in fleet.of(kinds.FLEET):
@@ -57,17 +57,17 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def _misfits(settings: Object, policy: Object) -> Iterator[Finding]:
-    own = mapping_at(builtin_objects()[policy.id].spec, "params")
+    defaults = mapping_at(builtin_objects()[policy.id].spec, "params")
     for name, value in sorted(mapping_at(settings.spec, "policyParams", policy.id.name).items()):
-        if name in own and (needed := wanted(own[name], value)):
+        if name in defaults and (needed := wanted(defaults[name], value)):
             at = ("spec", "policyParams", policy.id.name, name)
             message = f"{policy.id} cannot take the parameter {name}: it must be {needed}"
-            yield finding_at(settings, at, Code.BAD_POLICY_PARAMETER, message, f"it is {own[name]} by default")
+            yield finding_at(settings, at, Code.BAD_POLICY_PARAMETER, message, f"it is {defaults[name]} by default")
 
 
-def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, known: Iterable[str]) -> Finding:
+def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, names: Iterable[str]) -> Finding:
     return finding_at(
-        settings, ("spec", "policyParams", *at), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known)
+        settings, ("spec", "policyParams", *at), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, names)
     )
 
 

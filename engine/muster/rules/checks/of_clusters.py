@@ -67,16 +67,16 @@ def _clusters(fleet: Fleet) -> Iterator[ObjectId]:
 
 def known_sets(fleet: Fleet) -> frozenset[str]:
     """The names of all sets, with an error or not, and of those beyond."""
-    found = of_kinds({*fleet.objects, *fleet.broken}, MANAGED_CLUSTER_SET)
+    sets = of_kinds({*fleet.objects, *fleet.broken}, MANAGED_CLUSTER_SET)
     beyond = (name.removeprefix(SET) for name in fleet.beyond.names if name.startswith(SET))
-    return frozenset((*BUILT_IN, *(id_.name for id_ in found), *beyond))
+    return frozenset((*BUILT_IN, *(id_.name for id_ in sets), *beyond))
 
 
 def named(
-    obj: Object, at: At, kind: str, known: Iterable[str], code: Code = Code.UNKNOWN_SET_OR_POOL
+    obj: Object, at: At, kind: str, names: Iterable[str], code: Code = Code.UNKNOWN_SET_OR_POOL
 ) -> Iterator[Finding]:
-    """Yield a warning if the object has a name at a path that is not `known`."""
+    """Yield a warning if the object has a name at a path that is not among `names`."""
     name = dig(obj.body, *map(str, at))
-    if isinstance(name, str) and name and name not in known:
+    if isinstance(name, str) and name and name not in names:
         message = f"{obj.id} names {kind} {name!r}, which does not exist"
-        yield finding_at(obj, at, code, message, did_you_mean(name, known))
+        yield finding_at(obj, at, code, message, did_you_mean(name, names))

@@ -88,23 +88,23 @@ def _source(fleet: Fleet, obj: Object) -> Iterator[Finding]:
     source, _ = for_each(obj)
     kind = SOURCES[source].named
     if kind is not None:
-        known = {f"{one.id.namespace}/{one.id.name}" for one in fleet.of(kind)}
-        yield from named(obj, ("spec", "forEach", source), kind.name, known)
+        sources = {f"{source.id.namespace}/{source.id.name}" for source in fleet.of(kind)}
+        yield from named(obj, ("spec", "forEach", source), kind.name, sources)
 
 
 def _placement(obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[str]]) -> Iterator[Finding]:
-    here = bound.get(obj.id.namespace, ())
+    bound_here = bound.get(obj.id.namespace, ())
     names = [name for name in dig(obj.spec, "clusterSets") or () if isinstance(name, str)]
     for index, name in enumerate(names):
         at: At = ("spec", "clusterSets", index)
         if name not in sets:
             message = f"{obj.id} names ManagedClusterSet {name!r}, which does not exist"
             yield finding_at(obj, at, Code.UNKNOWN_SET_OR_POOL, message, did_you_mean(name, sets))
-        elif name not in here:
+        elif name not in bound_here:
             message = f"{obj.id} names the set {name!r}, which is not bound to namespace {obj.id.namespace!r}"
-            hint = did_you_mean(name, here) or f"add a ManagedClusterSetBinding {name!r} to the namespace"
+            hint = did_you_mean(name, bound_here) or f"add a ManagedClusterSetBinding {name!r} to the namespace"
             yield finding_at(obj, at, Code.SET_NOT_BOUND, message, hint)
-    if not names and not here:
+    if not names and not bound_here:
         message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
         hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
         yield finding_at(obj, ("metadata", "namespace"), Code.SET_NOT_BOUND, message, hint)

@@ -89,9 +89,9 @@ def validate(
     policies or those needed. `witness` records the evaluation of admission policies.
     """
     findings = list(fleet.findings)
-    fleet, found, sound = _with_sound_reports(fleet)
-    findings.extend(found)
-    held = _held(found)
+    fleet, new_findings, sound = _with_sound_reports(fleet)
+    findings.extend(new_findings)
+    held = _held(new_findings)
     broken = {*fleet.broken, *held.broken}
     left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
     violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
@@ -99,13 +99,15 @@ def validate(
     broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
     compiled = policies(checked)
-    own = [*compiled.findings, *_own_findings(checked, compiled)]
-    findings.extend(own)
-    broken.update(errors_of(own))
+    policy_findings = [*compiled.findings, *_own_findings(checked, compiled)]
+    findings.extend(policy_findings)
+    broken.update(errors_of(policy_findings))
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
     # An object that a policy matches is not reported as ignored.
-    findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.evaluated]
+    findings = [
+        finding for finding in findings if finding.code != Code.UNKNOWN_KIND or finding.place not in admission.evaluated
+    ]
     findings.extend((*admissions.findings, *admission.invalid_reports, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     refused = _held(admission.invalid_reports)
@@ -118,13 +120,16 @@ def validate(
         new = list(unjudged(replace(checked, broken=frozenset(broken)), broken))
         findings.extend(new)
         broken.update(errors_of(new))
-    compiled, found = _with_placements(checked, compiled)
+    compiled, new_findings = _with_placements(checked, compiled)
     if checked.of(MANIFEST_WORK_REPLICA_SET):
         from muster.rules.works.checks import strategy_findings
 
-        found = [*found, *guarded("checking strategies", partial(strategy_findings, checked), "one check is left out")]
-    findings.extend(found)
-    broken.update(one.object for one in found if one.object and is_fault(one))
+        new_findings = [
+            *new_findings,
+            *guarded("checking strategies", partial(strategy_findings, checked), "one check is left out"),
+        ]
+    findings.extend(new_findings)
+    broken.update(finding.object for finding in new_findings if finding.object and is_fault(finding))
     return FleetWithPolicies.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
@@ -140,9 +145,13 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     """Leave out invalid reports; also return findings about them, and the objects known to be valid."""
 
     def wrong(obj: Object) -> list[Finding]:
-        found = schema_findings(fleet.declared(obj))
+        violations = schema_findings(fleet.declared(obj))
         # A missing field of a broken object may be in the unreadable file.
-        return [one for one in found if one.code != Code.MISSING_FIELD] if obj.id in fleet.broken else found
+        return (
+            [violation for violation in violations if violation.code != Code.MISSING_FIELD]
+            if obj.id in fleet.broken
+            else violations
+        )
 
     objects, findings, sound = dict(fleet.objects), list[Finding](), set[ObjectId]()
     for id_, obj in sorted(fleet.objects.items()):
@@ -154,9 +163,9 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
         if outcome is None:
             sound.add(id_)
             continue
-        left, found = outcome
-        if found:
-            findings.extend(found)
+        left, report_findings = outcome
+        if report_findings:
+            findings.extend(report_findings)
             objects.pop(id_)
             if left is not None:
                 objects[id_] = left
@@ -173,8 +182,8 @@ def _with_placements(fleet: Fleet, compiled: Compiled) -> tuple[Compiled, list[F
     from muster.rules.compiling import compile_placements
     from muster.rules.placements.policy import CompiledPlacement
 
-    placements, found = compile_placements(fleet)
-    return replace(compiled, policies={**compiled.policies, CompiledPlacement: placements}), found
+    placements, placement_findings = compile_placements(fleet)
+    return replace(compiled, policies={**compiled.policies, CompiledPlacement: placements}), placement_findings
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
@@ -202,4 +211,4 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
 
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:
     """The objects with an error."""
-    return {found.object for found in findings if found.object and found.severity is Severity.ERROR}
+    return {finding.object for finding in findings if finding.object and finding.severity is Severity.ERROR}

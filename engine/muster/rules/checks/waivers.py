@@ -74,53 +74,61 @@ def _read(obj: Object) -> Waiver:
 
 def waivers_in(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that carry waivers."""
-    return [one for one in findings if one.code == Code.WAIVER and one.waiver is not None]
+    return [finding for finding in findings if finding.code == Code.WAIVER and finding.waiver is not None]
 
 
 def with_waivers(
-    findings: Iterable[Finding], standing: Iterable[Finding], now: datetime, base: Iterable[Finding] | None = None
+    findings: Iterable[Finding], waivers: Iterable[Finding], now: datetime, base: Iterable[Finding] | None = None
 ) -> list[Finding]:
-    """Return findings sorted by place, each with the `standing` waiver that covers it at `now`.
+    """Return findings sorted by place, each with the waiver of `waivers` that covers it at `now`.
 
     `base` are the findings of what a change is compared with: findings about the change are covered by its waivers.
     """
-    standing_ones = _in_force(standing, now)
-    of_base = standing_ones if base is None else _in_force(base, now)
+    in_force = _in_force(waivers, now)
+    of_base = in_force if base is None else _in_force(base, now)
     covered = (
-        replace(one, waiver=_waiver_of(one, of_base if one.code.of_change else standing_ones)) for one in findings
+        replace(finding, waiver=_waiver_of(finding, of_base if finding.code.of_change else in_force))
+        for finding in findings
     )
     return sorted(set(covered), key=Finding.sort_key)
 
 
 def _in_force(findings: Iterable[Finding], now: datetime) -> _Waivers:
-    waivers = (one.waiver for one in waivers_in(findings) if one.waiver is not None)
-    return grouped(((one.code, one.about), one) for one in waivers if not expired(one, now))
+    waivers = (finding.waiver for finding in waivers_in(findings) if finding.waiver is not None)
+    return grouped(((waiver.code, waiver.about), waiver) for waiver in waivers if not expired(waiver, now))
 
 
 def shown(
-    findings: Iterable[Finding], now: datetime, standing: Iterable[Finding] | None = None,
+    findings: Iterable[Finding], now: datetime, waivers: Iterable[Finding] | None = None,
     base: Iterable[Finding] | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Return the findings to show: `with_waivers`, without waivers except for expired ones.
 
-    The waivers are `standing`, or among the findings.
+    `waivers`: the findings that carry them; None: those among `findings`.
     """
     findings = list(findings)
-    expiries = (_expiry(one, now) for one in waivers_in(findings))
-    rest = (one for one in findings if one.code != Code.WAIVER)
-    found = with_waivers(rest, findings if standing is None else standing, now, base)
-    return sorted({*_joined(found), *(one for one in expiries if one is not None)}, key=Finding.sort_key)
+    expiries = (_expiry(finding, now) for finding in waivers_in(findings))
+    rest = (finding for finding in findings if finding.code != Code.WAIVER)
+    covered = with_waivers(rest, findings if waivers is None else waivers, now, base)
+    return sorted({*_joined(covered), *(expiry for expiry in expiries if expiry is not None)}, key=Finding.sort_key)
 
 
 def _joined(findings: list[Finding]) -> Iterator[Finding]:
     """Yield the findings, with what follows from an error in the Fleet as a part of the first one's message."""
-    ignored = next((one for one in findings if one.code == Code.SETTINGS_IGNORED), None)
-    cause = next((one for one in findings if one.fails and one.object is not None and FLEET.has(one.object)), None)
-    for one in findings:
-        if ignored is None or cause is None or one not in (ignored, cause):
-            yield one
-        elif one is cause:
-            yield replace(one, message=f"{one.message}; {ignored.message}")
+    ignored = next((finding for finding in findings if finding.code == Code.SETTINGS_IGNORED), None)
+    cause = next(
+        (
+            reported
+            for reported in findings
+            if reported.fails and reported.object is not None and FLEET.has(reported.object)
+        ),
+        None,
+    )
+    for reported in findings:
+        if ignored is None or cause is None or reported not in (ignored, cause):
+            yield reported
+        elif reported is cause:
+            yield replace(reported, message=f"{reported.message}; {ignored.message}")
 
 
 def expired(waiver: Waiver, now: datetime) -> bool:
@@ -128,9 +136,9 @@ def expired(waiver: Waiver, now: datetime) -> bool:
     return now.date().isoformat() >= waiver.until
 
 
-def _waiver_of(found: Finding, in_force: _Waivers) -> Waiver | None:
-    speaking = in_force.get((found.code, found.about), ())
-    return next((waiver for waiver in speaking if found.digest in waiver.digests), None)
+def _waiver_of(covered: Finding, in_force: _Waivers) -> Waiver | None:
+    speaking = in_force.get((covered.code, covered.about), ())
+    return next((waiver for waiver in speaking if covered.digest in waiver.digests), None)
 
 
 def _expiry(stands: Finding, now: datetime) -> Finding | None:
@@ -147,17 +155,19 @@ def waiver_advice(
 ) -> Iterator[Finding]:
     """Yield advice about waivers, given all findings of the fleet; codes in `unasked` were not checked."""
     findings = list(findings)
-    for one in waivers_in(findings):
-        waiver = one.waiver
+    for carrier in waivers_in(findings):
+        waiver = carrier.waiver
         if waiver is None or expired(waiver, now):
             continue
         if expired(waiver, now + _SOON):
-            message = f"{one.object} expires on {waiver.until}: then {waiver.code} of {waiver.about} counts again"
-            yield finding(Code.WAIVER_EXPIRES_SOON, message, one.place, hint=f"ask {waiver.owner}", object_=one.object)
-        known = {(waiver.code, waiver.about): [waiver]}
-        if waiver.code not in unasked and not any(_waiver_of(other, known) for other in findings):
-            message = f"{one.object} silences nothing: there is no such {waiver.code} of {waiver.about}"
+            message = f"{carrier.object} expires on {waiver.until}: then {waiver.code} of {waiver.about} counts again"
             yield finding(
-                Code.WAIVER_SILENCES_NOTHING, message, one.place, hint="remove it, or waive a finding that exists",
-                object_=one.object,
+                Code.WAIVER_EXPIRES_SOON, message, carrier.place, hint=f"ask {waiver.owner}", object_=carrier.object
+            )
+        alone = {(waiver.code, waiver.about): [waiver]}
+        if waiver.code not in unasked and not any(_waiver_of(other, alone) for other in findings):
+            message = f"{carrier.object} silences nothing: there is no such {waiver.code} of {waiver.about}"
+            yield finding(
+                Code.WAIVER_SILENCES_NOTHING, message, carrier.place, hint="remove it, or waive a finding that exists",
+                object_=carrier.object,
             )  # fmt: skip
