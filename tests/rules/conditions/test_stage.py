@@ -48,12 +48,12 @@ def seconds(number: float) -> datetime:
 def test_windows(current: str | None, status: str, known: tuple[str, int] | None, at: int, until: int | None) -> None:
     before: Tree = None if current is None else {"status": current}
     entry: Tree = None if known is None else {"status": known[0], "since": f"{seconds(known[1]):%Y-%m-%dT%H:%M:%SZ}"}
-    found = pending(POLICY, status, "Reason", current=before, known=entry, now=seconds(at))
+    found = pending(POLICY, status, "Reason", current=before, last=entry, now=seconds(at))
     assert (found and found.until) == (None if until is None else seconds(until))
 
 
 def test_between_false_and_unknown_a_policy_may_damp_nothing() -> None:
-    arguments: dict[str, Tree] = {"current": {"status": "Unknown"}, "known": None, "now": START}
+    arguments: dict[str, Tree] = {"current": {"status": "Unknown"}, "last": None, "now": START}
     assert pending(POLICY, "False", "", **arguments) is not None
     assert pending(KARMADA, "False", "", **arguments) is None
     assert pending(KARMADA, "True", "", **arguments) is not None
@@ -66,7 +66,7 @@ def test_nothing_toggles_twice_within_its_window(seen: list[tuple[str, int]], ho
     toggled: list[datetime] = []
     for status, later in seen:
         now += timedelta(seconds=later)
-        waiting = pending(policy, status, "", current=current, known=known, now=now)
+        waiting = pending(policy, status, "", current=current, last=known, now=now)
         known = waiting.entry() if waiting else None
         if waiting is None and (current is None or current["status"] != status):
             current = {"status": status}

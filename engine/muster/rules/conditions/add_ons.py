@@ -35,11 +35,13 @@ def stage(view: View, now: datetime) -> Iterator[Decision | Wake | Finding]:
     leases = {lease.id: lease for lease in view.of(LEASE)}
 
     def available(add_on: Object) -> Iterator[Decision | Wake]:
-        of = MANAGED_CLUSTER.id(add_on.id.namespace)
-        cluster = view.now(of, *_OF_CLUSTER)
+        cluster_id = MANAGED_CLUSTER.id(add_on.id.namespace)
+        cluster = view.now(cluster_id, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
-            said = ("Unknown", cluster["reason"], cluster["message"])
-            yield _decision(view, add_on, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now)
+            statement = ("Unknown", cluster["reason"], cluster["message"])
+            yield _decision(
+                view, add_on, statement, Because("add-ons", (Input(_OF_CLUSTER, cluster_id),), _UNKNOWN), now
+            )
         elif lease := leases.get(LEASE.id(add_on.id.name, add_on.id.namespace)):
             yield from _leased(view, add_on, lease, now)
 
@@ -54,22 +56,27 @@ def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterato
     end = second_at(later(renewed, GRACE_FACTOR * timedelta(seconds=seconds)))
     because = Because("add-ons", (Input(_RENEWED, lease.id),))
     if end is not None and now >= end:
-        said = ("Unknown", _STOPPED, f"{add_on.id.name} add-on stopped updating its lease.")
-        yield _decision(view, add_on, said, because, now)
+        statement = ("Unknown", _STOPPED, f"{add_on.id.name} add-on stopped updating its lease.")
+        yield _decision(view, add_on, statement, because, now)
     elif _AVAILABLE not in view.reported(add_on.id):
-        said = ("True", _UPDATED, f"{add_on.id.name} add-on is available.")
-        yield _decision(view, add_on, said, because, now, end)
+        statement = ("True", _UPDATED, f"{add_on.id.name} add-on is available.")
+        yield _decision(view, add_on, statement, because, now, end)
     elif end is not None:
         yield Wake(add_on.id, because, end)
 
 
 def _decision(
-    view: View, add_on: Object, said: tuple[str, str, str], because: Because, now: datetime, end: datetime | None = None
+    view: View,
+    add_on: Object,
+    statement: tuple[str, str, str],
+    because: Because,
+    now: datetime,
+    end: datetime | None = None,
 ) -> Decision:
     """Decide whether the add-on is available. Its time is that of the last run's condition, or of its agent's report,
     with this status."""
     before = view.conditions_before(add_on.id).get(_AVAILABLE) or view.reported(add_on.id).get(_AVAILABLE)
-    return Decision(add_on.id, (*CONDITIONS, (_AVAILABLE,)), condition(before, *said, now=now), because, end)
+    return Decision(add_on.id, (*CONDITIONS, (_AVAILABLE,)), condition(before, *statement, now=now), because, end)
 
 
 STAGE = Local("add-ons", stage, derives=(((MANAGED_CLUSTER_ADD_ON,), (CONDITIONS,)),))

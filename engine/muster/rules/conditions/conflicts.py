@@ -54,10 +54,10 @@ def without_conflicts(policies: list[ConditionPolicy]) -> tuple[list[ConditionPo
     A built-in one is never dropped. Built-in ones may overlap: `matchConditions` keep them apart, and if several apply
     to one object, the first by name decides (`muster.rules.conditions.stage`).
     """
-    kept = [policy for policy in policies if _is_builtin(policy)]
-    findings = [found for policy in kept for found in _replacement(policy)]
+    accepted = [policy for policy in policies if _is_builtin(policy)]
+    findings = [finding for policy in accepted for finding in _replacement(policy)]
     for policy in sorted((p for p in policies if not _is_builtin(p)), key=lambda candidate: candidate.id):
-        rivals = [other for other in kept if other.type == policy.type and _share_kinds(other, policy)]
+        rivals = [other for other in accepted if other.type == policy.type and _share_kinds(other, policy)]
         reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
         rival = next((other for other in rivals if _may_overlap(other, policy)), None)
         if reserved is not None:
@@ -65,8 +65,8 @@ def without_conflicts(policies: list[ConditionPolicy]) -> tuple[list[ConditionPo
         elif rival is not None:
             findings.append(conflicting_policies(policy.source, rival.source, policy.type))
         else:
-            kept.append(policy)
-    return kept, findings
+            accepted.append(policy)
+    return accepted, findings
 
 
 def _is_builtin(policy: ConditionPolicy) -> bool:
@@ -83,17 +83,17 @@ def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
         yield replaces_builtin(policy.source)
 
 
-def _may_overlap(one: Policy, other: Policy) -> bool:
+def _may_overlap(policy: Policy, other: Policy) -> bool:
     """May two policies target the same object, by kinds and namespaces?
 
     Label selectors are not compared: they may be disjoint, and otherwise the first policy wins.
     """
-    if not _share_kinds(one, other):
+    if not _share_kinds(policy, other):
         return False
-    spaces, others = one.target.namespaces, other.target.namespaces
-    selective = bool(one.target.selector.requirements or other.target.selector.requirements)
+    spaces, others = policy.target.namespaces, other.target.namespaces
+    selective = bool(policy.target.selector.requirements or other.target.selector.requirements)
     return (not spaces or not others or bool(spaces & others)) and not selective
 
 
-def _share_kinds(one: Policy, other: Policy) -> bool:
-    return bool(set(one.target.kinds) & set(other.target.kinds))
+def _share_kinds(policy: Policy, other: Policy) -> bool:
+    return bool(set(policy.target.kinds) & set(other.target.kinds))

@@ -90,7 +90,7 @@ def _condition_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> 
 
 def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
     """How long each status must last: a duration, or `params.<name>` for one that a fleet may set."""
-    found = {}
+    hold_for = {}
     for status, text in sorted(mapping_at(obj.spec, "holdFor").items()):
         name = text.removeprefix(_PARAMS)
         span = try_duration(dig(obj.spec, "params", name) if name != text else text)
@@ -99,8 +99,8 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
                 ("spec", "holdFor", status), Code.MALFORMED_VALUE, f"{text} is not a duration such as 30s",
                 f"set spec.params.{name} to a duration" if name != text else "write 30s, 5m or 1h30m",
             )  # fmt: skip
-        found[status] = span or timedelta(0)
-    return found
+        hold_for[status] = span or timedelta(0)
+    return hold_for
 
 
 def in_dependency_order(policies: Iterable[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[ConditionPolicy]]:

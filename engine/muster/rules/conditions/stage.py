@@ -53,11 +53,11 @@ class Pending:
 
 
 def pending(
-    policy: ConditionPolicy, status: str, reason: str, *, current: Tree, known: Tree, now: datetime
+    policy: ConditionPolicy, status: str, reason: str, *, current: Tree, last: Tree, now: datetime
 ) -> Pending | None:
     """Return the outcome as pending while `current` stays, or None to adopt it now.
 
-    `current`: the last run's condition; `known`: the outcome pending then; either may be None. A first outcome is
+    `current`: the last run's condition; `last`: the outcome pending then; either may be None. A first outcome is
     adopted at once, and so are another reason and message with the same status. `now == since + holdFor` adopts.
     """
     before = current.get("status") if isinstance(current, dict) else None
@@ -66,7 +66,7 @@ def pending(
     hold = policy.hold_for.get(status, _NO_TIME)
     if before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
         return None
-    since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
+    since = try_time(last.get("since")) if isinstance(last, dict) and last.get("status") == status else None
     # A future time was not written by muster: an edit must not lengthen a window.
     since = min(since or now, now)
     until = later(since, hold)
@@ -174,15 +174,15 @@ def damped(
     if not statement.must_last or not policy.hold_for:
         return statement, because, None
     current = view.conditions_before(obj.id).get(policy.type)
-    known = view.before(obj.id, *map(str, PENDING), policy.type)
-    waiting = pending(policy, statement.status, statement.reason, current=current, known=known, now=now)
+    last_pending = view.before(obj.id, *map(str, PENDING), policy.type)
+    waiting = pending(policy, statement.status, statement.reason, current=current, last=last_pending, now=now)
     if waiting is None or current is None:
         return statement, because, None
     remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
-    why = Because(
+    damping = Because(
         "damping", (policy.damping,), f"{waiting.status} must last until {format_time(waiting.until or LAST)}"
     )
-    return _as_it_was(current, statement), why, remembered
+    return _as_it_was(current, statement), damping, remembered
 
 
 def _as_it_was(current: Tree, statement: Statement) -> Statement:

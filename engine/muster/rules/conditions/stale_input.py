@@ -85,10 +85,10 @@ class StaleInput:
 
     def covers(self, type_: str) -> bool:
         """Is there no new input for the condition of this type?"""
-        known = self.conditions.get(type_)
-        if known is None:
+        condition = self.conditions.get(type_)
+        if condition is None:
             return self.absent
-        return known.get("status") == "Unknown" or (self.stale and type_ in self.reported)
+        return condition.get("status") == "Unknown" or (self.stale and type_ in self.reported)
 
 
 class RecordedConditions(Mapping[str, Tree]):
