@@ -48,13 +48,13 @@ class Holding:
         """What holds and why, as one sentence without a full stop."""
         if self.budget.unread:
             return f"budget {self.budget.id.name!r} has an error, so nothing new is allowed until it is repaired"
-        where = f" in {self.domain}" if self.domain else ""
+        in_domain = f" in {self.domain}" if self.domain else ""
         name = f"budget {self.budget.id.name!r}"
         since = f"since {format_time(self.since)}"
         if self.met is not None and self.until is not None:
             exceeded = f"was exceeded from {format_time(self.since)} to {format_time(self.met)}"
-            return f"{name}{where} {exceeded} and cools down until {format_time(self.until)}"
-        count = f"{self.disrupted} of {self.population} clusters are disrupted{where}, {name} allows {self.allowed}"
+            return f"{name}{in_domain} {exceeded} and cools down until {format_time(self.until)}"
+        count = f"{self.disrupted} of {self.population} clusters are disrupted{in_domain}, {name} allows {self.allowed}"
         return f"{count}, {since}"
 
     @property
@@ -87,7 +87,7 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
     said is that one, renamed."""
     by_name = {budget.id.name: budget for budget in budgets}
     by_ground = {budget.ground: budget for budget in by_name.values() if not budget.unread}
-    found = []
+    parsed = []
     for entry in mappings_at({"entries": state}, "entries"):
         budget, ground = by_name.get(str(entry.get("budget"))), str(entry.get("ground"))
         if budget is None or budget.ground != ground:  # edited under its name, or the same under another one
@@ -98,13 +98,13 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
         counts = [entry.get(name) for name in ("disrupted", "population", "allowed")]
         disrupted, total, allowed = (count if isinstance(count, int) else 0 for count in counts)
         domain = entry.get("domain")
-        found.append(
+        parsed.append(
             Holding(
                 budget, domain if isinstance(domain, str) else "", disrupted, total, allowed,
                 entry.get("observerSuspect") is True, since, try_time(entry.get("met")),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(parsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,15 @@ class Allowance(FleetTerm):
         """Return the terms of the budgets that count a cluster, the freezes in force, and what was approved of it."""
         terms, frozen, approved = self.terms, self.frozen, self.approvals.by_object
 
-        def concerning(of: Concerned) -> object:
-            if not of.asked:
+        def concerning(concerned: Concerned) -> object:
+            if not concerned.asked:
                 return None
-            places = {(str(budget.id), budget.domain(of.cluster)) for budget in self.budgets}
-            return [one for one in terms if (one[0], one[1]) in places], frozen, approved.get(str(of.cluster.id))
+            places = {(str(budget.id), budget.domain(concerned.cluster)) for budget in self.budgets}
+            return (
+                [term for term in terms if (term[0], term[1]) in places],
+                frozen,
+                approved.get(str(concerned.cluster.id)),
+            )
 
         return concerning
 

@@ -72,13 +72,15 @@ class Approvals:
             for entry in mappings_at(obj.body, "spec", "effects")
         )
         freezes = tuple(freeze for freeze in freezes_of(fleet.settings, fleet) if freeze.in_force(now))
-        breaking = frozenset(one for one in named if one[0].startswith(PREFIX)) if freezes else frozenset()
-        return cls(topics, frozenset(one[1:] for one in named), fleet_id(fleet), now, freezes, breaking)
+        breaking = frozenset(entry for entry in named if entry[0].startswith(PREFIX)) if freezes else frozenset()
+        return cls(topics, frozenset(entry[1:] for entry in named), fleet_id(fleet), now, freezes, breaking)
 
     @property
     def by_object(self) -> Mapping[str, list[tuple[str, ...]]]:
         """What was approved, and what breaks a freeze, by object."""
-        return grouped(sorted([*((one[0], one) for one in self.given), *((one[1], one) for one in self.breaking)]))
+        return grouped(
+            sorted([*((entry[0], entry) for entry in self.given), *((entry[1], entry) for entry in self.breaking)])
+        )
 
     def topic(self, effect: str) -> str:
         """The topic of an effect; empty if it needs no approval."""
@@ -110,16 +112,18 @@ class Approvals:
                 freeze for freeze in self.freezes_on(effect) if sort == ROLLOUT_EFFECT or freeze.selects(view, cluster)
             ]
         entries = mappings_at(view.previous.get(id_), "status", "muster", "held")
-        known = next((try_time(entry.get("since")) for entry in entries if entry.get("effect") == effect), None)
-        since = known or self.now
+        recorded_since = next(
+            (try_time(entry.get("since")) for entry in entries if entry.get("effect") == effect), None
+        )
+        since = recorded_since or self.now
         named, approved = (str(id_), effect, format_time(since)), False
         for freeze in freezes:
-            approved = known is not None and (freeze.topic, *named) in self.breaking
+            approved = recorded_since is not None and (freeze.topic, *named) in self.breaking
             topic = freeze.topic
             if not approved:
                 break
         else:
-            approved = approved or (known is not None and named in self.given)
+            approved = approved or (recorded_since is not None and named in self.given)
         return ApprovalWait(topic, since, approved) if topic else None
 
     def frozen_starts(
@@ -131,17 +135,17 @@ class Approvals:
         and those of freezes that are over removed.
         """
         broken &= {freeze.topic for freeze in self.freezes}
-        found: dict[str, Held] = {}
+        held_by_cluster: dict[str, Held] = {}
         for freeze in self.freezes_on(effect):
-            own = [name for name in clusters if freeze.selects(view, MANAGED_CLUSTER.id(name))]
-            if not own or freeze.topic in broken:
+            frozen = [name for name in clusters if freeze.selects(view, MANAGED_CLUSTER.id(name))]
+            if not frozen or freeze.topic in broken:
                 continue
             wait = self.wait(view, id_, effect, freezes=(freeze,))
             if wait is None or wait.approved:
                 broken.add(freeze.topic)
             else:
-                found = {**dict.fromkeys(own, self.held(id_, effect, wait)), **found}
-        return found
+                held_by_cluster = {**dict.fromkeys(frozen, self.held(id_, effect, wait)), **held_by_cluster}
+        return held_by_cluster
 
     def freeze_of(self, wait: ApprovalWait) -> Freeze | None:
         """The freeze under whose topic an effect waits; None for another topic."""

@@ -146,9 +146,9 @@ def _percent(value: Tree) -> int:
 
 def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
     """Return the budgets in force, by name. One with an error allows nothing until it is repaired."""
-    found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
-    found += map(Budget.unreadable, of_kinds(fleet.broken, DISRUPTION_BUDGET))
-    return tuple(sorted(found, key=lambda budget: budget.id))
+    budgets = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
+    budgets += map(Budget.unreadable, of_kinds(fleet.broken, DISRUPTION_BUDGET))
+    return tuple(sorted(budgets, key=lambda budget: budget.id))
 
 
 #: The name of the Fleet with fleet-wide conditions if the repository has none.
@@ -165,8 +165,8 @@ def sound_override(view: View, id_: ObjectId) -> Override | None:
 
 def fleet_id(view: View) -> ObjectId:
     """The id of the Fleet with fleet-wide status: the repository's, else the default one."""
-    own = sorted(of_kinds({*view.objects, *(view.broken & view.previous.keys())}, FLEET))
-    return own[0] if own else FLEET.id(DEFAULT_FLEET)
+    fleets = sorted(of_kinds({*view.objects, *(view.broken & view.previous.keys())}, FLEET))
+    return fleets[0] if fleets else FLEET.id(DEFAULT_FLEET)
 
 
 def in_service(obj: Object) -> bool:

@@ -82,9 +82,9 @@ class Freeze:
 
     def text(self, at: datetime) -> str:
         """`freeze 'holidays' (year end) until 2027-01-04T00:00:00Z`."""
-        why = "its calendar is missing" if self.windows is None else self.reason
+        cause = "its calendar is missing" if self.windows is None else self.reason
         end = self.next_change(at)
-        return f"freeze {self.name!r}{f' ({why})' if why else ''}{f' until {format_time(end)}' if end else ''}"
+        return f"freeze {self.name!r}{f' ({cause})' if cause else ''}{f' until {format_time(end)}' if end else ''}"
 
     def held_text(self, at: datetime) -> str:
         """What releases an effect that it holds, as a sentence without a full stop."""
@@ -96,7 +96,7 @@ def freezes_of(settings: Settings, view: View) -> tuple[Freeze, ...]:
     entries = mappings_at(settings.spec, FREEZES)
     named = {str(entry["calendar"]) for entry in entries if "calendar" in entry}
     calendars = {obj.id.name: compile_calendar(obj)[0] for obj in view.of(CALENDAR) if obj.id.name in named}
-    found = []
+    freezes = []
     for entry in entries:
         holds = frozenset(entry.get("holds") or ALL_SORTS)
         if "calendar" in entry:
@@ -109,8 +109,8 @@ def freezes_of(settings: Settings, view: View) -> tuple[Freeze, ...]:
             except WindowError:
                 continue  # a finding says so, and the Fleet with this entry is not in force
         selector = LabelSelector.parse(entry.get("selector"))
-        found.append(Freeze(str(entry["name"]), times, holds, selector, str(entry.get("reason", ""))))
-    return tuple(found)
+        freezes.append(Freeze(str(entry["name"]), times, holds, selector, str(entry.get("reason", ""))))
+    return tuple(freezes)
 
 
 def freeze_findings(fleet: Fleet) -> Iterator[Finding]:
