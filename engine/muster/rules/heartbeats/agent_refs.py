@@ -36,9 +36,9 @@ def with_lost_retained(fleet: FleetWithPolicies, now: datetime) -> FleetWithPoli
         return fleet
     doubtful = replace(fleet, broken=fleet.broken.union(fleet.refs.lost))
     scopes = Scopes.of(doubtful, fleet.rules, now)
-    kept = frozenset(id_ for id_ in fleet.refs.lost if _lasts(doubtful, scopes, id_, now))
+    lasting = frozenset(id_ for id_ in fleet.refs.lost if _lasts(doubtful, scopes, id_, now))
     return replace(
-        fleet, refs=replace(fleet.refs, lost=kept), broken=fleet.broken.union(depending_on_lost(fleet, kept))
+        fleet, refs=replace(fleet.refs, lost=lasting), broken=fleet.broken.union(depending_on_lost(fleet, lasting))
     )
 
 
@@ -64,8 +64,8 @@ def stage(view: View, refs: RefsRead) -> Iterator[Decision]:
         if obj.id.name in refs.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
     for obj in view.of(CLUSTER_DEPLOYMENT):
-        spoken = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
-        if spoken and obj.id.name in refs.speaking:
+        by_agent = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
+        if by_agent and obj.id.name in refs.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
 
 

@@ -69,12 +69,12 @@ class _Term:
 
 def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Finding]:
     """Decide what agents of accepted clusters need to know about their leases, and what to record."""
-    own, leases, factor = leases_by_cluster(view), effective_leases(view), rules.grace
+    own_leases, leases, factor = leases_by_cluster(view), effective_leases(view), rules.grace
 
     def of_cluster(obj: Object) -> Iterator[Decision]:
         seconds = lease_seconds(view, obj)
         term = _Term(seconds, _before(view, obj, seconds), factor, now)
-        shortened = _shortened(view, obj, own.get(obj.id.name), term)
+        shortened = _shortened(view, obj, own_leases.get(obj.id.name), term)
         yield from _agent_annotations(view, obj, shortened, term)
         yield from _renewed(view, obj, leases.get(obj.id.name), shortened, term)
 
@@ -82,25 +82,30 @@ def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Find
 
 
 def _agent_annotations(view: View, obj: Object, shortened: Shortened | None, term: _Term) -> Iterator[Decision]:
-    told: dict[str, str] = {}
+    announced: dict[str, str] = {}
     if term.seconds != DEFAULT_SECONDS and view.now(obj.id, *LEASE_SECONDS) is None:
-        told[DURATION] = str(term.seconds)
+        announced[DURATION] = str(term.seconds)
     if shortened is not None:
-        told[SHORTENED] = str(shortened)
-    if told:
-        annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations")), **told}
+        announced[SHORTENED] = str(shortened)
+    if announced:
+        annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations")), **announced}
         because, horizon = (_LEARNING, shortened.end(term.seconds)) if shortened else (_BECAUSE, None)
         yield Decision(obj.id, ("metadata", "annotations"), dict(sorted(annotations.items())), because, horizon)
 
 
 def _shortened(view: View, obj: Object, lease: Tree, term: _Term) -> Shortened | None:
     """The shortening that the cluster's agent may not know yet."""
-    known = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
+    shortened = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
     if 0 < term.seconds < term.before:
-        known = Shortened(max(term.before, known.seconds if known else 0), term.now, term.factor)
-    if known is None or not known.matters(term.seconds) or known.known_to(lease) or term.now >= known.end(term.seconds):
+        shortened = Shortened(max(term.before, shortened.seconds if shortened else 0), term.now, term.factor)
+    if (
+        shortened is None
+        or not shortened.matters(term.seconds)
+        or shortened.known_to(lease)
+        or term.now >= shortened.end(term.seconds)
+    ):
         return None
-    return known
+    return shortened
 
 
 def _renewed(view: View, obj: Object, lease: Tree, shortened: Shortened | None, term: _Term) -> Iterator[Decision]:
@@ -159,7 +164,7 @@ class LeaseFloor(FleetTerm):
 
     def concerns(self) -> Concerns:
         """Return the duration of a cluster that it stretches; 0 for any other."""
-        return lambda of: self.seconds if self.stretches(of.cluster) else 0
+        return lambda concerned: self.seconds if self.stretches(concerned.cluster) else 0
 
     def stretches(self, cluster: Object) -> bool:
         """Is it longer than the cluster's own duration?"""

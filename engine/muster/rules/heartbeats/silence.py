@@ -64,8 +64,8 @@ def retained_clusters(view: View, refs: RefsRead, unsound: UnsoundObjects) -> It
     if None in unsound.faulty:
         return
     for id_ in sorted(view.previous):
-        kept = kind_of(id_) in CLUSTERS and view.is_unread(id_)
-        if kept and id_ not in unsound.faulty and id_.name not in refs.unheard:
+        unread = kind_of(id_) in CLUSTERS and view.is_unread(id_)
+        if unread and id_ not in unsound.faulty and id_.name not in refs.unheard:
             yield known_cluster(view, id_)
 
 
@@ -92,11 +92,11 @@ def _conditions(
 ) -> Iterator[Decision]:  # fmt: skip
     view = scopes.view
     base = scopes.base(obj)
-    reported, standing = view.reported(obj.id), view.conditions_before(obj.id)
+    reported, last_conditions = view.reported(obj.id), view.conditions_before(obj.id)
     until = scopes.expiry(obj)
     expired = scopes.silent(obj.id.name, obj.kind) or (until is not None and now >= until)
     for policy in policies:
-        before = standing.get(policy.type)
+        before = last_conditions.get(policy.type)
         if before is None or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         scopes.clock.reset()
@@ -128,8 +128,10 @@ def _conditions(
 
 def _needs_spec(view: View, policy: ConditionPolicy, obj: Object) -> bool:
     """Does the policy read the cluster's spec, which cannot be read?"""
-    known = view.objects.get(obj.id)
-    return (known is None or not isinstance(known.body.get("spec"), dict)) and "self.spec" in str(policy.source.spec)
+    cluster = view.objects.get(obj.id)
+    return (cluster is None or not isinstance(cluster.body.get("spec"), dict)) and "self.spec" in str(
+        policy.source.spec
+    )
 
 
 STAGE = Local("silence", stage)
@@ -156,12 +158,12 @@ def record_last_signs(
         path: Path = ("status", "conditions", (obj.kind.headline,))
         decided = view.decisions(obj.id).get(path)
         before = view.before(obj.id, *SILENT_AFTER)
-        known = before if isinstance(before, str) else None
+        recorded = before if isinstance(before, str) else None
         sign = last_sign(view, obj.id, leases.get(obj.id.name))
-        after = _silent_after(decided, of_leases, sign, known)
-        if after != known or (after is not None and view.now(obj.id, *_MUSTER) is None):
+        after = _silent_after(decided, of_leases, sign, recorded)
+        if after != recorded or (after is not None and view.now(obj.id, *_MUSTER) is None):
             # Reports are stale from now on: earlier stages must run again if they did not know it.
-            early = after is not None and known is None and not _has_expired(scopes, obj, now)
+            early = after is not None and recorded is None and not _has_expired(scopes, obj, now)
             yield _last_sign_decision(view, obj, after, path)._replace(horizon=now if early else None)
 
     yield from each(view.clusters(), lapse)
@@ -173,16 +175,16 @@ def _has_expired(scopes: Scopes, obj: Object, now: datetime) -> bool:
     return until is not None and now >= until
 
 
-def _silent_after(decided: Decision | None, rules: set[str], sign: str | None, known: str | None) -> str | None:
-    """The last sign of life before silence; `known`: the recorded one."""
+def _silent_after(decided: Decision | None, rules: set[str], sign: str | None, recorded: str | None) -> str | None:
+    """The last sign of life before silence; `recorded`: the recorded one."""
     condition = mapping_at({"value": decided.value}, "value") if decided is not None else {}
     if decided is None or condition.get("status") != "Unknown":
         return None
-    if known is not None and not is_later(sign, known):
-        return known
+    if recorded is not None and not is_later(sign, recorded):
+        return recorded
     if decided.because.rule not in rules or condition.get("reason") == POLICY_ERROR:
         return None
-    return known or sign
+    return recorded or sign
 
 
 def _last_sign_decision(view: View, obj: Object, after: str | None, path: Path) -> Decision:
@@ -190,7 +192,7 @@ def _last_sign_decision(view: View, obj: Object, after: str | None, path: Path) 
     whole = view.now(obj.id, *_MUSTER)
     if not isinstance(whole, dict):
         return Decision(obj.id, SILENT_AFTER, after, because)
-    # The stage `kept` decided all of it: replace it as a whole.
+    # The stage of `muster.rules.retention` decided all of it: replace it as a whole.
     rest = {name: value for name, value in whole.items() if name != SILENT_AFTER[-1]}
     value: Tree = {**rest, **({SILENT_AFTER[-1]: after} if after is not None else {})}
     return Decision(obj.id, _MUSTER, value or None, because)
@@ -219,11 +221,11 @@ def _record_sight(view: View, now: datetime, cluster: Object) -> Iterator[Decisi
         yield Decision(cluster.id, _SIGHT_PATH, {"said": digest, "at": _since(view, cluster, digest, now)}, _NO_LEASE)
 
 
-def _since(view: View, cluster: Object, said: str, now: datetime) -> Tree:
+def _since(view: View, cluster: Object, statement: str, now: datetime) -> Tree:
     """When it was first reported. A cluster that was Unknown before the first record stays silent."""
-    known = view.before(cluster.id, *SIGHT)
-    if known is not None:
-        return known.get("at") if known.get("said") == said and known.get("at") else format_time(now)
+    record = view.before(cluster.id, *SIGHT)
+    if record is not None:
+        return record.get("at") if record.get("said") == statement and record.get("at") else format_time(now)
     silent = dig(view.conditions_before(cluster.id).get(_READY), "status") == "Unknown"
     return _LONG_AGO if silent else format_time(now)
 
