@@ -37,13 +37,13 @@ class QuietHours:
 
     def over(self, at: datetime) -> datetime:
         """Return the end of the quiet hours that an instant is in; the instant itself if in none."""
-        here = at.astimezone(self.zone)
-        for first in (here.date(), here.date() - timedelta(days=1)):
+        local = at.astimezone(self.zone)
+        for first in (local.date(), local.date() - timedelta(days=1)):
             if first.weekday() in self.days:
                 last = first if self.begin < self.end else first + timedelta(days=1)
                 begins = datetime.combine(first, self.begin, self.zone)
                 ends = datetime.combine(last, self.end, self.zone)
-                if begins <= here < ends:
+                if begins <= local < ends:
                     return ends.astimezone(at.tzinfo)
         return at
 

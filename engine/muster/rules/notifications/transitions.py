@@ -32,12 +32,12 @@ _WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
 
 
 def messages(
-    fleet: FleetWithPolicies, notices: Iterable[Notice], standing: Iterable[Message], now: datetime
+    fleet: FleetWithPolicies, notices: Iterable[Notice], pending: Iterable[Message], now: datetime
 ) -> list[Message]:
-    """Return the `standing` messages with these transitions added, to them or to new ones; sorted by due time."""
+    """Return the `pending` messages with these transitions added, to them or to new ones; sorted by due time."""
     notices = _with_held(list(notices))
-    found = {message.id: message for message in standing}
-    open_ = {_group(message): message.id for message in found.values() if message.due > now}
+    by_id = {message.id: message for message in pending}
+    open_ = {_group(message): message.id for message in by_id.values() if message.due > now}
     scopes = Scopes.of(fleet, fleet.rules, now)
     for notice in notices:
         for policy in fleet.compiled.of(NotificationPolicy):
@@ -46,38 +46,38 @@ def messages(
                 continue
             fresh = _message(policy, key, notice, now)
             id_ = open_.setdefault(_group(fresh), fresh.id)
-            if id_ in found and len(found[id_].notices) >= MOST_TOGETHER:
+            if id_ in by_id and len(by_id[id_].notices) >= MOST_TOGETHER:
                 id_ = open_[_group(fresh)] = fresh.id
-            if id_ not in found:
-                found[id_] = fresh
-            elif notice.id not in {one.id for one in found[id_].notices}:
-                found[id_] = replace(found[id_], notices=(*found[id_].notices, notice))
-    return sorted(found.values(), key=lambda message: (message.due, message.id))
+            if id_ not in by_id:
+                by_id[id_] = fresh
+            elif notice.id not in {known_notice.id for known_notice in by_id[id_].notices}:
+                by_id[id_] = replace(by_id[id_], notices=(*by_id[id_].notices, notice))
+    return sorted(by_id.values(), key=lambda message: (message.due, message.id))
 
 
 def _with_held(notices: list[Notice]) -> list[Notice]:
     """The transitions; those of freezes say how many effects they hold from now on, or no longer hold."""
-    held = Counter((one.reason, one.after != "") for one in notices if one.sort == "held")
+    held = Counter((notice.reason, notice.after != "") for notice in notices if notice.sort == "held")
 
-    def said(notice: Notice) -> Notice:
+    def with_count(notice: Notice) -> Notice:
         begins = notice.after != ""
         count = held[f"{FROZEN_BY} {notice.name}", begins]
         text = f"{count} effect{'' if count == 1 else 's'} {'held' if begins else 'released'}"
         reason = f"{notice.reason}; {text}" if notice.reason else text
         return replace(notice, reason=reason, text=f"{notice.text}; {text}")
 
-    return [said(one) if one.sort == FROZEN_BY else one for one in notices]
+    return [with_count(notice) if notice.sort == FROZEN_BY else notice for notice in notices]
 
 
 def bounded(waiting: Iterable[Message]) -> frozenset[str]:
     """Return the ids of the newest messages within the limit."""
-    kept, room = set[str](), MOST_WAITING
+    ids, room = set[str](), MOST_WAITING
     for message in sorted(waiting, key=lambda message: (message.due, message.id), reverse=True):
         room -= len(message.notices)
-        if room < 0 and kept:
+        if room < 0 and ids:
             break
-        kept.add(message.id)
-    return frozenset(kept)
+        ids.add(message.id)
+    return frozenset(ids)
 
 
 def _group(message: Message) -> tuple[str, str, str]:
