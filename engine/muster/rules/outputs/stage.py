@@ -89,7 +89,9 @@ def _profiles(shared: Shared) -> Iterator[Decision | Finding]:
     decided = {CLUSTER_PROFILE.id(name, space) for name, spaces in namespaces.items() for space in spaces}
     yield from each(
         [clusters[name] for name in sorted(namespaces)],
-        lambda obj: [one for space in sorted(namespaces[obj.id.name]) for one in _profile(shared, obj, space)],
+        lambda obj: [
+            decision for space in sorted(namespaces[obj.id.name]) for decision in _profile(shared, obj, space)
+        ],
     )
     for id_ in sorted(shared.previous):
         if CLUSTER_PROFILE.has(id_) and id_ not in decided and _is_uncertain(shared, sets, id_):
@@ -112,7 +114,11 @@ def _is_uncertain(shared: Shared, sets: Sets, id_: ObjectId) -> bool:
     """
     if shared.unidentified or shared.is_unread(MANAGED_CLUSTER.id(id_.name)):
         return True
-    broken = (one for one in shared.broken if MANAGED_CLUSTER_SET_BINDING.has(one) and one.namespace == id_.namespace)
+    broken = (
+        unread_id
+        for unread_id in shared.broken
+        if MANAGED_CLUSTER_SET_BINDING.has(unread_id) and unread_id.namespace == id_.namespace
+    )
     bound = (
         obj.spec["clusterSet"] for obj in shared.of(MANAGED_CLUSTER_SET_BINDING) if obj.id.namespace == id_.namespace
     )
@@ -130,10 +136,12 @@ def _profile(shared: Shared, obj: Object, namespace: str) -> Iterator[Decision]:
     yield Decision(id_, ("spec", "clusterManager"), {"name": MANAGER}, because)
     yield Decision(id_, ("spec", "displayName"), name, because)
     for type_, source in _CONDITIONS:
-        known = shared.now(obj.id, "status", "conditions", (source,))
-        if known is not None:
+        condition = shared.now(obj.id, "status", "conditions", (source,))
+        if condition is not None:
             value = {
-                field: known[field] for field in ("status", "reason", "message", "lastTransitionTime") if field in known
+                field: condition[field]
+                for field in ("status", "reason", "message", "lastTransitionTime")
+                if field in condition
             }
             yield Decision(id_, ("status", "conditions", (type_,)), value, because)
     if version := dig(obj.body, "status", "version", "kubernetes"):
