@@ -114,8 +114,8 @@ class Candidates:
     def bindings(self) -> Mapping[str, tuple[str, ...]]:
         """The existing sets bound to each namespace."""
         named = ((obj.id.namespace, obj.spec["clusterSet"]) for obj in self.fleet.of(MANAGED_CLUSTER_SET_BINDING))
-        found = grouped((namespace, name) for namespace, name in named if name in self.sets)
-        return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
+        by_namespace = grouped((namespace, name) for namespace, name in named if name in self.sets)
+        return {namespace: tuple(sorted(set(names))) for namespace, names in by_namespace.items()}
 
     def uncertain(self, name: str) -> bool:
         """Is the cluster broken, or possibly in an unreadable file?"""
@@ -136,12 +136,12 @@ class Candidates:
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Tree]]:
         """AddOnPlacementScores by cluster and name: those that this run derived, and those that others write."""
-        found: dict[str, dict[str, Tree]] = {}
+        by_cluster: dict[str, dict[str, Tree]] = {}
         for id_ in of_kinds(self.fleet.decided, ADD_ON_PLACEMENT_SCORE):
-            found.setdefault(id_.namespace, {})[id_.name] = derived_body(id_, self.fleet.decisions(id_))
+            by_cluster.setdefault(id_.namespace, {})[id_.name] = derived_body(id_, self.fleet.decisions(id_))
         for obj in self.fleet.of(ADD_ON_PLACEMENT_SCORE):
-            found.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
-        return found
+            by_cluster.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
+        return by_cluster
 
     @cached_property
     def reported_scores(self) -> Callable[[str], Mapping[str, ReportedScores]]:

@@ -58,8 +58,8 @@ def totals(
     sums = [0] * len(names)
     for prioritizer in prioritizers:
         if weight := effective_weight(prioritizer):
-            given = scores(candidates, prioritizer, names, around)
-            sums = [total + weight * score for total, score in zip(sums, given, strict=True)]
+            values = scores(candidates, prioritizer, names, around)
+            sums = [total + weight * score for total, score in zip(sums, values, strict=True)]
     return sums
 
 
@@ -76,14 +76,14 @@ def _balance(names: Iterable[str], around: ScoringContext) -> Scores:
 
 
 def _resource(amounts: Mapping[str, float], names: Iterable[str]) -> Scores:
-    given = [amounts.get(name) for name in names]
-    known = [amount for amount in given if amount is not None]
-    if not known:
-        return [0] * len(given)
-    least, span = min(known), max(known) - min(known)
+    by_cluster = [amounts.get(name) for name in names]
+    reported = [amount for amount in by_cluster if amount is not None]
+    if not reported:
+        return [0] * len(by_cluster)
+    least, span = min(reported), max(reported) - min(reported)
     if not span:
-        return [0 if amount is None else MOST for amount in given]
-    return [0 if amount is None else int(((amount - least) / span - 0.5) * 2.0 * MOST) for amount in given]
+        return [0 if amount is None else MOST for amount in by_cluster]
+    return [0 if amount is None else int(((amount - least) / span - 0.5) * 2.0 * MOST) for amount in by_cluster]
 
 
 def _add_on(candidates: Candidates, add_on: tuple[str, str], names: Iterable[str], now: datetime) -> Scores:
@@ -99,8 +99,8 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
         return set()
     everyone = tuple(names)
     reported = [candidates.reported_scores(resource) for resource in sorted(resources)]
-    known = [scores[name] for scores in reported for name in everyone if name in scores]
-    instants = {scores.until for scores in known if scores.until is not None}
+    counted = [scores[name] for scores in reported for name in everyone if name in scores]
+    instants = {scores.until for scores in counted if scores.until is not None}
     return {over for instant in instants if (over := second_after(instant)) is not None}
 
 
@@ -164,11 +164,13 @@ class PlacementTask:
         unread: frozenset[str] = frozenset(),
     ) -> "PlacementTask":
         """Apply sets and predicates; `previous`: the last run's choice."""
-        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates)
+        clusters = eligible(candidates, id_.namespace, spec.cluster_sets, predicates)
         if unread:
-            matching = (found.matching - unread) | (found.available & previous & unread)
-            found = replace(found, matching=matching, names=tuple(filter(matching.__contains__, candidates.names)))
-        return cls(id_, spec, candidates, found, previous, TolerationLimits(spec.tolerations), unread)
+            matching = (clusters.matching - unread) | (clusters.available & previous & unread)
+            clusters = replace(
+                clusters, matching=matching, names=tuple(filter(matching.__contains__, candidates.names))
+            )
+        return cls(id_, spec, candidates, clusters, previous, TolerationLimits(spec.tolerations), unread)
 
     @cached_property
     def kept(self) -> frozenset[str]:
@@ -183,30 +185,30 @@ class PlacementTask:
 
     def choose(self, around: ScoringContext, *, sticky: bool = False, frozen: FrozenMoves = FREE) -> PlacementChoice:
         """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
-        found = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
+        tolerance = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
         kept = self.kept
         if self.unread:
-            kept |= self.unread.intersection(found.passing)
-            found = replace(found, passing=tuple(name for name in found.passing if name not in kept))
+            kept |= self.unread.intersection(tolerance.passing)
+            tolerance = replace(tolerance, passing=tuple(name for name in tolerance.passing if name not in kept))
         if frozen:
             kept |= frozen.staying
             apart = kept | frozen.barred
-            found = replace(found, passing=tuple(name for name in found.passing if name not in apart))
-        passing, room = found.passing, self._room(found, kept)
+            tolerance = replace(tolerance, passing=tuple(name for name in tolerance.passing if name not in apart))
+        passing, room = tolerance.passing, self._room(tolerance, kept)
         if room is None:
-            return PlacementChoice(found, around, (), kept, kept.union(passing))
+            return PlacementChoice(tolerance, around, (), kept, kept.union(passing))
         scores = totals(self.candidates, self.spec.prioritizers, passing, around)
-        ranked = _ranked(passing, scores, found.avoided, around.previous if sticky else frozenset())
+        ranked = _ranked(passing, scores, tolerance.avoided, around.previous if sticky else frozenset())
         constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
-        return PlacementChoice(found, around, tuple(ranked), kept, kept.union(taken))
+        return PlacementChoice(tolerance, around, tuple(ranked), kept, kept.union(taken))
 
-    def _room(self, found: Tolerated, kept: frozenset[str]) -> int | None:
+    def _room(self, tolerance: Tolerated, kept: frozenset[str]) -> int | None:
         """How many clusters may be taken; None for all that pass, whatever their rank."""
         wanted = self.spec.wanted
-        room = len(found.passing) if wanted is None else max(0, wanted - len(kept))
+        room = len(tolerance.passing) if wanted is None else max(0, wanted - len(kept))
         hard = any(constraint.hard for constraint in self.spec.spread)
-        return None if room >= len(found.passing) and not hard else room
+        return None if room >= len(tolerance.passing) and not hard else room
 
     def horizon(
         self, choice: PlacementChoice, others: Mapping[str, int], chosen: frozenset[str], frozen: FrozenMoves = FREE
@@ -226,8 +228,8 @@ class PlacementTask:
         turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
         ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
         for trial, instant in enumerate(ahead):
-            then = ScoringContext(others, chosen, instant)
-            if trial >= _MOST_TRIALS or self.choose(then, frozen=frozen).selected != choice.selected:
+            later = ScoringContext(others, chosen, instant)
+            if trial >= _MOST_TRIALS or self.choose(later, frozen=frozen).selected != choice.selected:
                 return instant
         return certain
 

@@ -80,8 +80,8 @@ def eligible(
     bindings = candidates.bindings.get(namespace, ())
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
     available = _NONE.union(*(candidates.members(name) for name in sets))
-    found = matching(candidates, available, predicates)
-    return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
+    selected = matching(candidates, available, predicates)
+    return Eligible(bool(bindings), sets, available, selected, tuple(filter(selected.__contains__, candidates.names)))
 
 
 def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable[Predicate]) -> frozenset[str]:

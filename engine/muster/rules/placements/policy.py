@@ -68,17 +68,25 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
         selector = mapping_at(entry, "requiredClusterSelector")
         programs: list[cel.Program] = []
         for number, text in enumerate(mapping_at(selector, "celSelector").get("celExpressions") or ()):
-            path = ("spec", "predicates", index, "requiredClusterSelector", "celSelector", "celExpressions", number)
+            expression_path = (
+                "spec",
+                "predicates",
+                index,
+                "requiredClusterSelector",
+                "celSelector",
+                "celExpressions",
+                number,
+            )
             try:
                 programs.append(cel.compile(text, environment()))
             except cel.CompileError as raised:
-                findings.extend(expression_findings(obj, path, raised))
+                findings.extend(expression_findings(obj, expression_path, raised))
                 message = message or f"compilation failed: {raised}"
         for name in ("labelSelector", "claimSelector"):
             for at, mistake in selector_mistakes(selector.get(name)):
-                where: At = ("spec", "predicates", index, "requiredClusterSelector", name, *at)
+                path: At = ("spec", "predicates", index, "requiredClusterSelector", name, *at)
                 findings.append(
-                    finding_at(obj, where, Code.INVALID_SELECTOR, mistake, "until this is fixed it keeps its decisions")
+                    finding_at(obj, path, Code.INVALID_SELECTOR, mistake, "until this is fixed it keeps its decisions")
                 )
                 message = message or mistake
         labels, claims = (LabelSelector.parse(selector.get(name)) for name in ("labelSelector", "claimSelector"))
@@ -141,12 +149,12 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
 def _useless_tolerations(obj: Object) -> Iterator[Finding]:
     """Yield a warning for each toleration with a value that upstream's schema accepts and that matches nothing."""
     for index, entry in enumerate(mappings_at(obj.spec, "tolerations")):
-        for name, known in _TOLERATION_WORDS.items():
-            word = entry.get(name)
-            if isinstance(word, str) and word and word not in known:
-                message = f"{obj.id}: the {name} {word!r} tolerates nothing; it is {' or '.join(known)}"
+        for name, allowed in _TOLERATION_WORDS.items():
+            value = entry.get(name)
+            if isinstance(value, str) and value and value not in allowed:
+                message = f"{obj.id}: the {name} {value!r} tolerates nothing; it is {' or '.join(allowed)}"
                 at = ("spec", "tolerations", index, name)
-                yield finding_at(obj, at, Code.UNKNOWN_OPERATOR, message, did_you_mean(word, known))
+                yield finding_at(obj, at, Code.UNKNOWN_OPERATOR, message, did_you_mean(value, allowed))
 
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:

@@ -79,7 +79,7 @@ def left_out(choices: Iterable[Why]) -> str:
     Upstream's condition PlacementSatisfied names predicates whatever excludes the clusters. This is true as of the
     instant of looking only, because time ends tolerations, so it is not part of the condition.
     """
-    counts = Counter(one.rule for one in choices if not one.selected)
+    counts = Counter(choice.rule for choice in choices if not choice.selected)
     return ", ".join(f"{count} {_LEFT_OUT[rule]}" for rule, count in sorted(counts.items(), key=_most_first))
 
 
@@ -98,27 +98,27 @@ def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> t
         return _scheduled(chosen, sorted(names))
     if placement not in fleet.objects:
         return ()
-    kept = schedule.kept.get(placement, frozenset())
+    remaining = schedule.kept.get(placement, frozenset())
     reasons = {name: removal_of(schedule.candidates, name) for name in sorted(names)}
-    return tuple(Why(name, name in kept, reason.rule, reason.text) for name, reason in reasons.items())
+    return tuple(Why(name, name in remaining, reason.rule, reason.text) for name, reason in reasons.items())
 
 
 def _scheduled(chosen: Scheduled, names: list[str]) -> tuple[Why, ...]:
     task, choice = chosen.task, chosen.free or chosen.choice
     passing = choice.tolerated.passing
-    given = [(p, scores(task.candidates, p, passing, choice.around)) for p in task.spec.prioritizers]
+    values_by_prioritizer = [(p, scores(task.candidates, p, passing, choice.around)) for p in task.spec.prioritizers]
     by_name = {
-        name: tuple(Score(p.name, p.weight, values[position]) for p, values in given)
+        name: tuple(Score(p.name, p.weight, values[position]) for p, values in values_by_prioritizer)
         for position, name in enumerate(passing)
     }
-    found = []
+    reasons = []
     for name in names:
         reason = reason_of(chosen, name)
-        own = by_name.get(name, ())
-        total = sum(score.weight * score.score for score in own)
+        cluster_scores = by_name.get(name, ())
+        total = sum(score.weight * score.score for score in cluster_scores)
         rank = choice.ranks.get(name, 0)
-        found.append(Why(name, name in chosen.choice.selected, reason.rule, reason.text, own, total, rank))
-    return tuple(found)
+        reasons.append(Why(name, name in chosen.choice.selected, reason.rule, reason.text, cluster_scores, total, rank))
+    return tuple(reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,12 @@ def removal_of(candidates: Candidates, name: str) -> Reason:
 
 
 def _no_set(chosen: Scheduled) -> str:
-    found = chosen.task.eligible
-    if not found.bound:
+    clusters = chosen.task.eligible
+    if not clusters.bound:
         return f"namespace {chosen.task.id.namespace} is bound to no set of clusters"
-    if not found.sets:
+    if not clusters.sets:
         return "none of the sets that the placement names is bound to its namespace"
-    return f"it is in none of the sets {', '.join(found.sets)}"
+    return f"it is in none of the sets {', '.join(clusters.sets)}"
 
 
 def _taint(chosen: Scheduled, name: str) -> str:

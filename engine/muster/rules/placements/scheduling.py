@@ -101,18 +101,21 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
             unread = clusters_of_unread_scores(view, obj)
             tasks.append(PlacementTask.of(candidates, obj.id, compiled.spec, compiled.predicates, before, unread))
     scheduled = {task.id for task in tasks}
-    kept = {
+    remaining = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
         for id_, shards in previous.items()
         if id_ not in scheduled and (id_ in view.objects or view.is_unread(id_))
     }
-    chosen, restless = _chosen_under_freezes(tasks, previous, tuple(kept.values()), approvals, now, scored=scored)
-    chosen = {id_: _with_held(one, approvals) if one.frozen else one for id_, one in chosen.items()}
-    return Schedule(candidates, previous, chosen, kept, restless)
+    chosen, restless = _chosen_under_freezes(tasks, previous, tuple(remaining.values()), approvals, now, scored=scored)
+    chosen = {
+        id_: _with_held(scheduled_one, approvals) if scheduled_one.frozen else scheduled_one
+        for id_, scheduled_one in chosen.items()
+    }
+    return Schedule(candidates, previous, chosen, remaining, restless)
 
 
 def _chosen_under_freezes(
-    tasks: Sequence[PlacementTask], previous: Collection[ObjectId], kept: Sequence[frozenset[str]],
+    tasks: Sequence[PlacementTask], previous: Collection[ObjectId], remaining: Sequence[frozenset[str]],
     approvals: Approvals, now: datetime, *, scored: bool,
 ) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:  # fmt: skip
     """The choices, while freezes hold the moves of the Placements that had one at the `previous` run.
@@ -121,12 +124,12 @@ def _chosen_under_freezes(
     others may answer its choice: so the choice is made again from there, until the next run changes nothing.
     """
     if not approvals.freezes_on(MOVE):
-        return _chosen(tasks, kept, now, {}, scored=scored)
+        return _chosen(tasks, remaining, now, {}, scored=scored)
     new = {task.id for task in tasks if task.id not in previous}
     trial = tasks
     frozen = {task.id: _frozen(task, approvals) for task in tasks if task.id not in new}
     for _ in range(MOST_ROUNDS):
-        chosen, restless = _chosen(trial, kept, now, frozen, scored=scored)
+        chosen, restless = _chosen(trial, remaining, now, frozen, scored=scored)
         start = [replace(task, previous=chosen[task.id].choice.selected) if task.id in new else task for task in tasks]
         if [task.previous for task in start] == [task.previous for task in trial] and len(frozen) == len(tasks):
             break
@@ -157,8 +160,8 @@ def _with_held(chosen: Scheduled, approvals: Approvals) -> Scheduled:
         effect = f"{MOVE} {name}"
         wait = approvals.wait(task.candidates.fleet, task.id, effect)
         if wait is not None:
-            one = approvals.held(task.id, effect, wait)
-            held[name] = replace(one, reason=_APPROVED) if wait.approved else one
+            move = approvals.held(task.id, effect, wait)
+            held[name] = replace(move, reason=_APPROVED) if wait.approved else move
     return replace(chosen, free=free, held=held)
 
 
@@ -213,7 +216,7 @@ class _Rounds:
 
 def _chosen(
     tasks: Sequence[PlacementTask],
-    kept: Sequence[frozenset[str]],
+    remaining: Sequence[frozenset[str]],
     now: datetime,
     frozen: Mapping[ObjectId, FrozenMoves],
     *,
@@ -227,7 +230,7 @@ def _chosen(
     limited = [task for task in tasks if task.limited_choice]
     start, restless = {task.id: task.previous for task in tasks}, frozenset[ObjectId]()
     for _ in range(MOST_ROUNDS):
-        rounds = _Rounds(dict(start), _count((*kept, *start.values())), now, frozen, scored)
+        rounds = _Rounds(dict(start), _count((*remaining, *start.values())), now, frozen, scored)
         moved, last = rounds.play(tasks), deque[frozenset[ObjectId]](maxlen=MOST_ROUNDS // 2)
         for _ in range(MOST_ROUNDS):
             if not moved or not limited:
@@ -235,7 +238,7 @@ def _chosen(
             moved = rounds.play(limited)
             last.append(moved)
         restless = frozenset().union(*last)
-        rounds = _Rounds(dict(start), _count((*kept, *start.values())), now, frozen, scored)
+        rounds = _Rounds(dict(start), _count((*remaining, *start.values())), now, frozen, scored)
         rounds.play(tasks, sticky=True)
         if rounds.current == start:
             break
@@ -250,8 +253,8 @@ def _count(choices: Iterable[frozenset[str]]) -> Counter[str]:
     return counts
 
 
-def _without(counts: Mapping[str, int], own: Iterable[str]) -> dict[str, int]:
+def _without(counts: Mapping[str, int], subtracted: Iterable[str]) -> dict[str, int]:
     others = dict(counts)
-    for name in own:
+    for name in subtracted:
         others[name] -= 1
     return others

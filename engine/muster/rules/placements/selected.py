@@ -15,10 +15,10 @@ def selected_clusters(view: View, rules: InForce, placement: ObjectId, names: Co
 
     A Placement that cannot be scheduled keeps its clusters, so it selects all of them.
     """
-    asked = frozenset(names)
+    all_names = frozenset(names)
     compiled = placements_of(rules).get(placement)
-    if not asked or placement in view.broken or compiled is None or compiled.spec is None:
-        return asked
+    if not all_names or placement in view.broken or compiled is None or compiled.spec is None:
+        return all_names
     candidates = Candidates.of(view, rules.settings)
     members = eligible(candidates, placement.namespace, compiled.spec.cluster_sets, ())
-    return matching(candidates, members.available & asked, compiled.predicates)
+    return matching(candidates, members.available & all_names, compiled.predicates)

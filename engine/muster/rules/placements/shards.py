@@ -42,12 +42,12 @@ def decided_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
 
 
 def _by_placement(decisions: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
-    found: dict[ObjectId, list[DecisionShard]] = {}
+    by_placement: dict[ObjectId, list[DecisionShard]] = {}
     for id_, body in decisions:
         owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)
         if isinstance(owner, str) and owner:
-            found.setdefault(PLACEMENT.id(owner, id_.namespace), []).append(_shard(id_, body))
-    return {id_: tuple(sorted(shards, key=_order)) for id_, shards in found.items()}
+            by_placement.setdefault(PLACEMENT.id(owner, id_.namespace), []).append(_shard(id_, body))
+    return {id_: tuple(sorted(shards, key=_order)) for id_, shards in by_placement.items()}
 
 
 def decision_name(placement: str, number: int) -> str:

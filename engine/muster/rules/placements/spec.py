@@ -215,11 +215,11 @@ def _prioritizers(policy: Mapping[str, Tree]) -> tuple[Prioritizer, ...]:
     mode = policy.get("mode") or "Additive"
     if mode not in ("Additive", "Exact"):
         raise Misconfigured("", f"incorrect prioritizer policy mode: {mode}", *_PRIORITIES, "mode")
-    found = {} if mode == "Exact" else {name: Prioritizer(name, 1) for name in (BALANCE, STEADY)}
+    by_name = {} if mode == "Exact" else {name: Prioritizer(name, 1) for name in (BALANCE, STEADY)}
     for index, entry in enumerate(mappings_at(policy, "configurations")):
         prioritizer = _prioritizer(entry, (*_PRIORITIES, "configurations", index))
-        found[prioritizer.name] = prioritizer
-    return tuple(sorted(p for p in found.values() if p.weight))
+        by_name[prioritizer.name] = prioritizer
+    return tuple(sorted(p for p in by_name.values() if p.weight))
 
 
 def _prioritizer(entry: Mapping[str, Tree], path: At) -> Prioritizer:

@@ -185,10 +185,11 @@ def _scheduled(
 
 
 def _summary(chosen: Scheduled) -> str:
-    found, wanted = chosen.task.eligible, chosen.task.spec.wanted
+    clusters, wanted = chosen.task.eligible, chosen.task.spec.wanted
     passing = len(chosen.choice.tolerated.passing)
     wanted_text = "all" if wanted is None else str(wanted)
-    return f"{wanted_text} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
+    available, matching = len(clusters.available), len(clusters.matching)
+    return f"{wanted_text} wanted: {available} available, {matching} match, {passing} tolerated"
 
 
 def _unscheduled(
@@ -204,8 +205,8 @@ def _unscheduled(
     yield from _numbers(obj.id, shards, because)
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
-        found = eligible(schedule.candidates, obj.id.namespace, sets, ())
-        satisfaction = satisfied(found, sets, compiled.wanted, len(selected))
+        clusters = eligible(schedule.candidates, obj.id.namespace, sets, ())
+        satisfaction = satisfied(clusters, sets, compiled.wanted, len(selected))
         yield from _conditions(shared, obj.id, satisfaction, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
@@ -215,9 +216,9 @@ def _unscheduled(
 
 def remaining(schedule: Schedule, id_: ObjectId) -> tuple[DecisionShard, ...]:
     """The last run's shards, without the clusters that no Placement may keep."""
-    kept = schedule.kept.get(id_, frozenset())
+    staying = schedule.kept.get(id_, frozenset())
     return tuple(
-        DecisionShard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
+        DecisionShard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in staying))
         for shard in schedule.previous.get(id_, ())
     )
 
