@@ -66,12 +66,12 @@ def owner_cluster(pool: Object) -> str:
 
 def _pools(view: View, required: list[str]) -> Iterator[tuple[str, list[Tree]]]:
     """Node pools by cluster, including broken ones, which still exist."""
-    found: dict[str, list[Tree]] = {}
+    pools: dict[str, list[Tree]] = {}
     broken = (view.objects[id_] for id_ in sorted(view.broken & view.objects.keys()) if kind_of(id_) is NODE_POOL)
     for pool in (*view.of(NODE_POOL), *broken):
         child = {
             "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
             "deleting": is_deleting(view, pool), "adapters": required,
         }  # fmt: skip
-        found.setdefault(owner_cluster(pool), []).append(child)
-    yield from found.items()
+        pools.setdefault(owner_cluster(pool), []).append(child)
+    yield from pools.items()

@@ -42,7 +42,7 @@ class Compiler:
     @property
     def failed(self) -> bool:
         """Does any expression have an error?"""
-        return any(found.severity is Severity.ERROR for found in self.findings)
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -86,10 +86,10 @@ class Compiler:
     def _that_gives(self, type_: Type) -> cel.Env:
         """The environment of expressions of this type, shared by all of them: creating one takes longer than finding a
         program."""
-        known = self._giving.get(type_)
-        if known is None or known.variables is not self.environment.variables:
-            known = self._giving[type_] = replace(self.environment, result=type_)
-        return known
+        with_result = self._giving.get(type_)
+        if with_result is None or with_result.variables is not self.environment.variables:
+            with_result = self._giving[type_] = replace(self.environment, result=type_)
+        return with_result
 
     def _compile(self, path: At, environment: cel.Env) -> cel.Program:
         text = _value(self.source.body, path)
@@ -166,7 +166,7 @@ _STALE = "stale"
 def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program]) -> bool:
     """Does the expression depend on the last heartbeat, directly or through a policy's variables?"""
     # Each variable once: chains of variables would otherwise double the work at each step.
-    waiting, seen = [program], set[str]()
+    waiting, visited = [program], set[str]()
     while waiting:
         program = waiting.pop()
         if _OF_LEASE & program.reads:
@@ -176,8 +176,8 @@ def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program]) -> b
                 continue
             if inner.field == _STALE:
                 return True
-            if inner.field in variables and inner.field not in seen and _is_variable(inner.operand, "variables"):
-                seen.add(inner.field)
+            if inner.field in variables and inner.field not in visited and _is_variable(inner.operand, "variables"):
+                visited.add(inner.field)
                 waiting.append(variables[inner.field])
     return False
 

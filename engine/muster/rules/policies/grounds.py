@@ -66,7 +66,9 @@ class Grounds:
 
     def digest(self, when: cel.Program, guards: Iterable[cel.Program] = ()) -> str:
         """Return a digest of a rule with its guards."""
-        return _short({"when": self._content(when), "guards": sorted({_short(self._content(one)) for one in guards})})
+        return _short(
+            {"when": self._content(when), "guards": sorted({_short(self._content(guard)) for guard in guards})}
+        )
 
     def _content(self, program: cel.Program) -> Tree:
         """What an expression says: its nodes in pre-order, each with the number of its parts, so that no two

@@ -50,8 +50,8 @@ def compile_each(
     not compiled."""
     for obj in objects:
         done = attempt(obj, partial(compile_, obj))
-        compiled, found = (None, [done]) if isinstance(done, Finding) else done
-        findings.extend(found)
+        compiled, object_findings = (None, [done]) if isinstance(done, Finding) else done
+        findings.extend(object_findings)
         if compiled is not None:
             yield obj, compiled
 
@@ -97,11 +97,11 @@ class InForce:
 
     def share(self, kinds: tuple[Kind, ...]) -> int:
         """The cost units that a policy over objects of these kinds may take for each."""
-        known = self._shares.get(kinds)
-        if known is None:
+        share = self._shares.get(kinds)
+        if share is None:
             settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
-            known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
-        return known
+            share = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
+        return share
 
 
 @dataclass(frozen=True)

@@ -129,10 +129,10 @@ class WitnessedScope(PolicyScope):
     """A scope that records every evaluation."""
 
     def __init__(
-        self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int, noted: "WitnessNote"
+        self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int, note: "WitnessNote"
     ) -> None:
         super().__init__(base, programs, limit)
-        self._noted = noted
+        self._noted = note
 
     def evaluate(self, program: cel.Program, at: At) -> Any:
         """Return the value of an expression, and record its evaluation. Raises EvaluationError."""

@@ -69,18 +69,18 @@ def is_duration(value: Tree) -> bool:
         return False
 
 
-def wanted(own: Tree, given: Tree) -> str:
-    """Return what a parameter with the default `own` must be; empty if `given` is valid."""
-    match own:
+def wanted(default: Tree, value: Tree) -> str:
+    """Return what a parameter with the `default` must be; empty if `value` is valid."""
+    match default:
         case bool():
-            return "" if isinstance(given, bool) else "true or false"
+            return "" if isinstance(value, bool) else "true or false"
         case int():
-            fits = isinstance(given, int) and not isinstance(given, bool) and LEAST <= given <= MOST
+            fits = isinstance(value, int) and not isinstance(value, bool) and LEAST <= value <= MOST
             return "" if fits else f"a whole number from {LEAST} to {MOST}"
         case list():
-            return "" if isinstance(given, list) and all(isinstance(one, str) for one in given) else "a list of texts"
-        case _ if is_duration(own):
-            fits = is_duration(given) and timedelta() <= parse_duration(given) <= LONGEST
-            return "" if fits else f"a duration such as {own}, of at most {LONGEST.days} days"
+            return "" if isinstance(value, list) and all(isinstance(text, str) for text in value) else "a list of texts"
+        case _ if is_duration(default):
+            fits = is_duration(value) and timedelta() <= parse_duration(value) <= LONGEST
+            return "" if fits else f"a duration such as {default}, of at most {LONGEST.days} days"
         case _:
-            return "" if isinstance(given, str) else "a text"
+            return "" if isinstance(value, str) else "a text"

@@ -144,20 +144,20 @@ def _once(findings: Iterable[Finding], own_type: str) -> list[Finding]:
 
 
 def remembered(
-    known: dict[tuple[object, ...], V], obj: Object, further: tuple[object, ...], compile_: Callable[[], V]
+    cache: dict[tuple[object, ...], V], obj: Object, further: tuple[object, ...], compile_: Callable[[], V]
 ) -> V:
-    """Return what an object compiles to, which depends on its files and `further` alone, from `known` if it is there.
+    """Return what an object compiles to, which depends on its files and `further` alone, from `cache` if it is there.
 
     Results are kept by the blob ids of the files, so a change is never missed.
     """
     files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
     key = (obj.id, files, *further)
-    found = known.get(key) if all(part.source.oid for part in obj.parts) else None
-    if found is None:
-        found = known[key] = compile_()
-        if len(known) > _MOST_REMEMBERED:
-            known.pop(next(iter(known)))
-    return found
+    compiled = cache.get(key) if all(part.source.oid for part in obj.parts) else None
+    if compiled is None:
+        compiled = cache[key] = compile_()
+        if len(cache) > _MOST_REMEMBERED:
+            cache.pop(next(iter(cache)))
+    return compiled
 
 
 def guards_of(obj: Object, compiler: Compiler) -> Iterator[Guard]:
@@ -174,10 +174,10 @@ def _target_findings(obj: Object) -> list[Finding]:
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
     mistakes = selector_mistakes(target.get("selector"))
     hint = f"until then {obj.id} decides nothing"
-    found = [
+    selector_findings = [
         finding_at(obj, ("spec", "target", "selector", *at), Code.INVALID_SELECTOR, text, hint) for at, text in mistakes
     ]
-    return found + [
+    return selector_findings + [
         finding_at(
             obj,
             ("spec", "target", *path),

@@ -56,21 +56,23 @@ class LabelSelector:
 
         ValueError for an invalid or empty one.
         """
-        found = []
+        requirements = []
         for term in _terms(text):
             if (among := _AMONG.fullmatch(term.strip())) is not None:
                 values = frozenset(value.strip() for value in among["values"].split(","))
-                found.append(Requirement(among["key"], "NotIn" if among["no"] else "In", values))
+                requirements.append(Requirement(among["key"], "NotIn" if among["no"] else "In", values))
             elif (compared := _COMPARED.fullmatch(term.strip())) is not None:
                 operator = "NotIn" if compared["operator"] == "!=" else "In"
-                found.append(Requirement(compared["key"], operator, frozenset((compared["value"],))))
-            elif (there := _THERE.fullmatch(term.strip())) is not None:
-                found.append(Requirement(there["key"], "DoesNotExist" if there["no"] else "Exists", frozenset()))
+                requirements.append(Requirement(compared["key"], operator, frozenset((compared["value"],))))
+            elif (existence := _THERE.fullmatch(term.strip())) is not None:
+                requirements.append(
+                    Requirement(existence["key"], "DoesNotExist" if existence["no"] else "Exists", frozenset())
+                )
             elif not term.strip():
                 raise ValueError(f"{text!r} has an empty requirement: write region=eu,tier!=test")
             else:
                 raise ValueError(f"{term.strip()!r} is no label selector such as region=eu")
-        return cls(tuple(found))
+        return cls(tuple(requirements))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Do the labels meet all requirements?"""
@@ -116,12 +118,12 @@ class Facets:
         facts = self.facts
 
         def indexed(key: str) -> Mapping[str, frozenset[str]]:
-            found: dict[str, list[str]] = {}
-            for name, own in facts.items():
+            by_value: dict[str, list[str]] = {}
+            for name, of_name in facts.items():
                 # A broken object may have any type where a text should be.
-                if isinstance(value := own.get(key), str):
-                    found.setdefault(value, []).append(name)
-            return {value: frozenset(names) for value, names in found.items()}
+                if isinstance(value := of_name.get(key), str):
+                    by_value.setdefault(value, []).append(name)
+            return {value: frozenset(names) for value, names in by_value.items()}
 
         return cache(indexed)
 
@@ -129,7 +131,9 @@ class Facets:
     def values(self) -> Callable[[str], Mapping[str, str]]:
         """The value of a fact by name."""
         facts = self.facts
-        return cache(lambda key: {name: value for name, own in facts.items() if isinstance(value := own.get(key), str)})
+        return cache(
+            lambda key: {name: value for name, of_name in facts.items() if isinstance(value := of_name.get(key), str)}
+        )
 
     def having(self, key: str, value: str) -> frozenset[str]:
         """The names whose fact has this value."""
@@ -157,7 +161,7 @@ class Facets:
 
     def selected(self, selector: LabelSelector) -> frozenset[str]:
         """The names that meet all requirements of a selector."""
-        found = self.everything
+        names = self.everything
         for requirement in selector.requirements:
-            found &= self.meeting(requirement)
-        return found
+            names &= self.meeting(requirement)
+        return names

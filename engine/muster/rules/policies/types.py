@@ -18,11 +18,11 @@ def object_type(kind: Kind) -> Type:
     A file may carry fields of `metadata` that the schema does not name, as a live hub's objects do. An expression that
     names one is a mistake.
     """
-    found = type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
-    if isinstance(found, ObjectType) and isinstance(metadata := found.fields["metadata"].type, ObjectType):
-        closed = replace(found.fields["metadata"], type=replace(metadata, additional=None))
-        return replace(found, fields={**found.fields, "metadata": closed})
-    return found
+    schema_type = type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
+    if isinstance(schema_type, ObjectType) and isinstance(metadata := schema_type.fields["metadata"].type, ObjectType):
+        closed = replace(schema_type.fields["metadata"], type=replace(metadata, additional=None))
+        return replace(schema_type, fields={**schema_type.fields, "metadata": closed})
+    return schema_type
 
 
 @cache

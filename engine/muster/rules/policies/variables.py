@@ -145,56 +145,58 @@ def _conditions(_kinds: tuple[Kind, ...]) -> Type:
     return MapType(STRING, condition_type(), _MOST_CONDITIONS)
 
 
-def _reported(sight: StageInputs, obj: Object, name: str) -> Mapping[str, Tree]:
-    reported = sight.view.reported(obj.id)
+def _reported(inputs: StageInputs, obj: Object, name: str) -> Mapping[str, Tree]:
+    reported = inputs.view.reported(obj.id)
     if not reported:
         return reported
     ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
-    cluster = next((sight.view.objects[id_] for id_ in ids if id_ in sight.view.objects), None)
+    cluster = next((inputs.view.objects[id_] for id_ in ids if id_ in inputs.view.objects), None)
     return reported_conditions(
-        reported, cluster, sight.leases.get(name), sight.grace_seconds(name), sight.clock,
-        silent=sight.silent(name, obj.kind),
+        reported, cluster, inputs.leases.get(name), inputs.grace_seconds(name), inputs.clock,
+        silent=inputs.silent(name, obj.kind),
     )  # fmt: skip
 
 
-def _accepted(sight: StageInputs, obj: Object, cluster: str) -> bool:
+def _accepted(inputs: StageInputs, obj: Object, cluster: str) -> bool:
     """Is the object's cluster accepted? Only a ManagedCluster can be not accepted."""
     id_ = MANAGED_CLUSTER.id(cluster)
-    if obj.kind is KARMADA_CLUSTER or (id_ not in sight.view.objects and id_ not in sight.view.previous):
+    if obj.kind is KARMADA_CLUSTER or (id_ not in inputs.view.objects and id_ not in inputs.view.previous):
         return True
-    return bool(dig(sight.view.conditions(id_).get(ACCEPTED), "status") == "True")
+    return bool(dig(inputs.view.conditions(id_).get(ACCEPTED), "status") == "True")
 
 
 #: The variables of every policy, besides its own `params` and `variables`.
 VARIABLES: Final[Mapping[str, Variable]] = {
     "self": Variable(lambda kinds: object_type(kinds[0]) if len(kinds) == 1 else DYN, lambda _, obj, __: obj.body),
-    "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
-    "leaseDurationSeconds": Variable(lambda _: INT, lambda sight, _, cluster: sight.seconds(cluster)),
-    "silent": Variable(lambda _: BOOL, lambda sight, obj, cluster: sight.silent(cluster, obj.kind)),
+    "lease": Variable(lambda _: object_type(LEASE), lambda inputs, _, cluster: inputs.leases.get(cluster, {})),
+    "leaseDurationSeconds": Variable(lambda _: INT, lambda inputs, _, cluster: inputs.seconds(cluster)),
+    "silent": Variable(lambda _: BOOL, lambda inputs, obj, cluster: inputs.silent(cluster, obj.kind)),
     "reported": Variable(_conditions, _reported),
-    "previous": Variable(_conditions, lambda sight, obj, _: sight.view.conditions_before(obj.id)),
-    "conditions": Variable(_conditions, lambda sight, obj, _: sight.view.conditions(obj.id)),
+    "previous": Variable(_conditions, lambda inputs, obj, _: inputs.view.conditions_before(obj.id)),
+    "conditions": Variable(_conditions, lambda inputs, obj, _: inputs.view.conditions(obj.id)),
     "reports": Variable(
         lambda _: ListType(spec_type(ADAPTER_REPORT), MOST_ADAPTERS),
-        lambda sight, obj, _: sight.adapters.reports.get(obj.id, []),
+        lambda inputs, obj, _: inputs.adapters.reports.get(obj.id, []),
     ),
     "adapters": Variable(
         lambda _: ListType(StringType(max_length=63), MOST_ADAPTERS),
-        lambda sight, obj, _: sight.adapters.required.get(obj.kind, []),
+        lambda inputs, obj, _: inputs.adapters.required.get(obj.kind, []),
     ),
-    "updated": Variable(lambda _: TIMESTAMP, lambda sight, obj, _: spec_changed(sight.view, obj.id) or sight.clock.now),
+    "updated": Variable(
+        lambda _: TIMESTAMP, lambda inputs, obj, _: spec_changed(inputs.view, obj.id) or inputs.clock.now
+    ),
     "accepted": Variable(lambda _: BOOL, _accepted),
-    "deleting": Variable(lambda _: BOOL, lambda sight, obj, _: is_deleting(sight.view, obj)),
-    "children": Variable(lambda _: ListType(CHILD), lambda sight, obj, _: sight.adapters.children(obj)),
-    "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.view, obj.id)),
-    "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.settings.spec),
-    "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
+    "deleting": Variable(lambda _: BOOL, lambda inputs, obj, _: is_deleting(inputs.view, obj)),
+    "children": Variable(lambda _: ListType(CHILD), lambda inputs, obj, _: inputs.adapters.children(obj)),
+    "generation": Variable(lambda _: INT, lambda inputs, obj, _: generation_of(inputs.view, obj.id)),
+    "fleet": Variable(lambda _: spec_type(FLEET), lambda inputs, _, __: inputs.settings.spec),
+    "now": Variable(lambda _: TIMESTAMP, lambda inputs, _, __: inputs.clock.now),
     # Calendars as text, for `calendar(name)`.
-    "calendars": Variable(lambda _: MapType(STRING, STRING), lambda sight, _, __: sight.calendars),
+    "calendars": Variable(lambda _: MapType(STRING, STRING), lambda inputs, _, __: inputs.calendars),
     # The start of the present report of a Karmada cluster without a Lease; now for others.
     "heard": Variable(
         lambda _: TIMESTAMP,
-        lambda sight, obj, _: mapping_at(sight.view.now(obj.id, *SIGHT)).get("at") or sight.clock.now,
+        lambda inputs, obj, _: mapping_at(inputs.view.now(obj.id, *SIGHT)).get("at") or inputs.clock.now,
         only=KARMADA_CLUSTER,
     ),
     # For policies over certificate requests: the decoded request, and its label's cluster with muster's decisions;
@@ -202,7 +204,7 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     "csr": Variable(lambda _: REQUEST, lambda _, obj, __: decoded(obj), only=CSR),
     "cluster": Variable(
         lambda _: object_type(MANAGED_CLUSTER),
-        lambda sight, _, cluster: sight.view.whole(MANAGED_CLUSTER.id(cluster)) or {},
+        lambda inputs, _, cluster: inputs.view.whole(MANAGED_CLUSTER.id(cluster)) or {},
         only=CSR,
     ),
 }
