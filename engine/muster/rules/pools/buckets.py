@@ -81,18 +81,19 @@ class Stale:
 
 def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], decided: Decided) -> Buckets:
     """Sort a pool's clusters, given oldest first, into buckets. `versions`: those that match the pool."""
-    found: dict[Bucket, list[Cluster]] = {bucket: [] for bucket in Bucket}
+    by_bucket: dict[Bucket, list[Cluster]] = {bucket: [] for bucket in Bucket}
     unclaimed: list[Cluster] = []
     for cluster in clusters:
         bucket = bucket_of(cluster, decided(cluster.id))
-        found[bucket].append(cluster)
+        by_bucket[bucket].append(cluster)
         if bucket not in (Bucket.DELETING, Bucket.MARKED, Bucket.CLAIMED) and not cluster.frozen:
             unclaimed.append(cluster)
     return Buckets(
-        deleting=tuple(found[Bucket.DELETING]), marked=tuple(found[Bucket.MARKED]),
-        claimed=tuple(found[Bucket.CLAIMED]), broken=tuple(found[Bucket.BROKEN]),
-        assignable=tuple(found[Bucket.ASSIGNABLE]),
-        installing=tuple(sorted(found[Bucket.INSTALLING], key=_newest_first)), standby=tuple(found[Bucket.STANDBY]),
+        deleting=tuple(by_bucket[Bucket.DELETING]), marked=tuple(by_bucket[Bucket.MARKED]),
+        claimed=tuple(by_bucket[Bucket.CLAIMED]), broken=tuple(by_bucket[Bucket.BROKEN]),
+        assignable=tuple(by_bucket[Bucket.ASSIGNABLE]),
+        installing=tuple(sorted(by_bucket[Bucket.INSTALLING], key=_newest_first)),
+        standby=tuple(by_bucket[Bucket.STANDBY]),
         stale=_stale(pool, unclaimed, versions),
     )  # fmt: skip
 

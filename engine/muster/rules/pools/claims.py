@@ -36,14 +36,14 @@ def repair(buckets: Buckets, claims: Iterable[Claim], rules: Rules) -> ClaimLink
     """Complete links that one side already has; `waiting` are the claims without any."""
     by_name = {cluster.name: cluster for cluster in sorted(buckets, key=lambda c: c.age_key)}
     claims = tuple(claims)
-    known = {claim.name: claim for claim in claims}
+    by_claim_name = {claim.name: claim for claim in claims}
     holders = {cluster.claim: cluster for cluster in by_name.values() if cluster.claim}
     assignable = {cluster.name: cluster for cluster in buckets.assignable}
     to_claim: list[tuple[Claim, Cluster]] = []
     to_cluster: list[tuple[Claim, Cluster]] = []
     linked: set[str] = set()
     for name, holder in sorted(holders.items()):
-        claim = known.get(name)
+        claim = by_claim_name.get(name)
         if claim is None or claim.frozen or holder.frozen:
             continue
         if not (claim.cluster or rules.links_leaving_clusters) and (holder.deleting or holder.marked):
@@ -98,7 +98,7 @@ class ClaimDecision:
     of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal. `owns`: the cluster
     is its own, and its subjects may use it."""
 
-    said: tuple[PoolCondition, ...] = ()
+    conditions: tuple[PoolCondition, ...] = ()
     lifetime: str | None = None
     ends: bool = False
     released: bool = False
@@ -130,43 +130,45 @@ def decide_claim(
     return _with_cluster(claim, cluster, ClaimDecision(lifetime=text, horizon=horizon), rules)
 
 
-def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, rules: Rules) -> ClaimDecision:
+def _with_cluster(claim: Claim, cluster: Cluster | None, decision: ClaimDecision, rules: Rules) -> ClaimDecision:
     if cluster is None:
-        return _with_conditions(fate, _DELETED)
+        return _with_conditions(decision, _DELETED)
     if cluster.deleting or cluster.marked:
-        return _with_conditions(fate, _DELETING)
+        return _with_conditions(decision, _DELETING)
     if not cluster.claim or cluster.frozen:
-        return fate
+        return decision
     if is_deprovisioned(cluster.body):  # without being asked to
-        return _with_conditions(fate, _DELETED)
+        return _with_conditions(decision, _DELETED)
     if cluster.claim != claim.name:
         conditions = (_CONFLICT,) if rules.names_conflicts else ()
-        return ClaimDecision(said=conditions, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
+        return ClaimDecision(conditions=conditions, lifetime=decision.lifetime, cleared=True, horizon=decision.horizon)
     running = _IS_RUNNING if cluster.power == RUNNING else _RESUMING
-    return ClaimDecision(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
+    return ClaimDecision(
+        conditions=(_CLAIMED, running), lifetime=decision.lifetime, owns=cluster, horizon=decision.horizon
+    )
 
 
-def _with_conditions(fate: ClaimDecision, *said: PoolCondition) -> ClaimDecision:
-    return ClaimDecision(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
+def _with_conditions(decision: ClaimDecision, *conditions: PoolCondition) -> ClaimDecision:
+    return ClaimDecision(conditions=conditions, lifetime=decision.lifetime, horizon=decision.horizon)
 
 
 def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> ClaimDecision:
     """A claim ends with its own cluster; without one, nothing is left to do."""
     if cluster is None:
         gone = (_DELETED,) if claim.cluster else ()
-        return ClaimDecision(released=True, said=gone)
+        return ClaimDecision(released=True, conditions=gone)
     if cluster.deleting or cluster.marked:
-        return ClaimDecision(said=(_DELETING,))
+        return ClaimDecision(conditions=(_DELETING,))
     if cluster.frozen:
         return ClaimDecision()  # it ends when its cluster can be read again
-    return ClaimDecision(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
+    return ClaimDecision(removes=cluster, conditions=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
 
 
 def _lifetime(claim: Claim, pool: Pool | None) -> timedelta | None:
     """The claim's own lifetime, else the pool's default, at most the pool's maximum."""
-    own = try_duration(dig(claim.body, "spec", "lifetime"))
+    lifetime = try_duration(dig(claim.body, "spec", "lifetime"))
     if pool is None:
-        return own
-    own = try_duration(dig(pool.spec, "claimLifetime", "default")) if own is None else own
+        return lifetime
+    lifetime = try_duration(dig(pool.spec, "claimLifetime", "default")) if lifetime is None else lifetime
     most = try_duration(dig(pool.spec, "claimLifetime", "maximum"))
-    return most if own is None else own if most is None else min(own, most)
+    return most if lifetime is None else lifetime if most is None else min(lifetime, most)

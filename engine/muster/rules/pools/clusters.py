@@ -47,7 +47,7 @@ def stage(
     power request.
     """
     rules, ledger = rules_of(in_force.settings), Ledger()
-    clusters = [found for _, found in clusters_of(view, now, rules) if found is not None and not found.frozen]
+    clusters = [cluster for _, cluster in clusters_of(view, now, rules) if cluster is not None and not cluster.frozen]
     if not clusters:
         return
     limits = {pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(governing)}
@@ -55,13 +55,13 @@ def stage(
     for cluster in clusters:
         if (fault := attempt(cluster, lambda cluster=cluster: one_cluster.state(cluster))) is not None:  # type: ignore[misc]
             yield fault
-    seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
+    stated_view = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
     judged = [
         _as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)
     ]
-    outcomes = list(of_objects(seen, judged, now, in_force))
+    outcomes = list(of_objects(stated_view, judged, now, in_force))
     # Here and not after the stage: the ledger counts what it drops.
-    outcomes += of_unread_authors(seen, {obj.id for obj in judged}, governing, _AUTHORS, outcomes)
+    outcomes += of_unread_authors(stated_view, {obj.id for obj in judged}, governing, _AUTHORS, outcomes)
     for outcome in outcomes:
         if not isinstance(outcome, Decision):
             yield outcome
@@ -108,10 +108,10 @@ class _OneCluster:
         if cluster.power_requested:
             fields.pop(("spec", "powerState"), None)
         if cluster.declared and cluster.pool in self.limits:
-            own = self._own(cluster)
+            written = self._own(cluster)
             for name in (TO_RUNNING, TO_HIBERNATING):
                 fields.pop(("spec", name), None)
-            fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
+            fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in written}
         conditions, requested = (
             self.view.conditions_before(cluster.id),
             power_requested_since(self.view, cluster, self.now),
@@ -144,8 +144,12 @@ class _OneCluster:
 
     def _limits(self, cluster: Cluster) -> Tree:
         """The timeouts in force: a person's on the cluster, else its pool's."""
-        own = self._own(cluster)
-        written = {name: own[name] for name in (TO_RUNNING, TO_HIBERNATING) if own.get(name) is not None}
+        of_cluster_itself = self._own(cluster)
+        written = {
+            name: of_cluster_itself[name]
+            for name in (TO_RUNNING, TO_HIBERNATING)
+            if of_cluster_itself.get(name) is not None
+        }
         return {**self._inherited(cluster), **written}
 
     def _inherited(self, cluster: Cluster) -> Tree:
@@ -158,7 +162,7 @@ class _OneCluster:
 
 def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
     """Earlier statements about a fake cluster's power, which has no other source."""
-    return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
+    return {type_: condition for type_, condition in before.items() if cluster.fake and type_ in _STATED}
 
 
 STAGE = Local("pool clusters", stage, foundation=True)

@@ -109,9 +109,9 @@ def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
     )
 
 
-def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
+def orphaned(key: PoolKey, names: list[str], member: Object | None) -> Finding:
     """Clusters whose pool is gone."""
-    place = some.parts[0].place if some is not None else Place("")
+    place = member.parts[0].place if member is not None else Place("")
     return finding(
         Code.CLUSTERS_WITHOUT_POOL,
         f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {few(names)}",

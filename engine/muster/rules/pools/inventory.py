@@ -51,9 +51,9 @@ class Customization:
         """The reason of a condition, or empty."""
         return text(self.conditions.get(type_), "reason")
 
-    def stating(self, type_: str, said: tuple[str, str, str], now: datetime) -> "Customization":
+    def stating(self, type_: str, statement: tuple[str, str, str], now: datetime) -> "Customization":
         """The same with a condition of status, reason and message."""
-        decided = condition(self.conditions.get(type_), *said, now=now)
+        decided = condition(self.conditions.get(type_), *statement, now=now)
         return replace(self, conditions={**self.conditions, type_: decided})
 
     def order(self, now: datetime) -> tuple[bool, str, datetime, str]:
@@ -197,17 +197,17 @@ class Dependencies:
 
     def missing(self, pool: Pool) -> str:
         """Return what is missing, in upstream's words; empty if nothing."""
-        found = list(self._missing(pool))
-        return f"[{', '.join(found)}]" if len(found) > 1 else "".join(found)
+        missing = list(self._missing(pool))
+        return f"[{', '.join(missing)}]" if len(missing) > 1 else "".join(missing)
 
     def _missing(self, pool: Pool) -> Iterator[str]:
         spec, namespace = pool.spec, pool.id.namespace
         image_set = text(spec, "imageSetRef", "name")
         if f"ClusterImageSet/{image_set}" not in self.names:
             yield f'cluster image set: clusterimagesets.hive.openshift.io "{image_set}" not found'
-        for what, name in secrets_of(pool):
+        for purpose, name in secrets_of(pool):
             if f"Secret/{namespace}/{name}" not in self.names:
-                yield f'{what}: secrets "{name}" not found'
+                yield f'{purpose}: secrets "{name}" not found'
         customization = text(spec, "customizationRef", "name")
         if customization and f"ClusterDeploymentCustomization/{namespace}/{customization}" not in self.names:
             yield f"pool-wide customizationRef {customization} not found"
@@ -220,7 +220,7 @@ def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
         ("install config template secret", text(pool.spec, "installConfigSecretTemplateRef", "name")),
         ("credentials secret", credentials_of(pool)),
     )
-    yield from ((what, name) for what, name in secrets if name)
+    yield from ((purpose, name) for purpose, name in secrets if name)
 
 
 def credentials_of(pool: Pool) -> str:

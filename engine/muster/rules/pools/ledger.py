@@ -35,8 +35,10 @@ AWAITED: Final = Because(
 )
 
 
-def of_cluster(cluster: Cluster, path: Path, value: Tree, conditions: Mapping[str, Tree], asked: datetime) -> Because:
-    """Why a field of a pool's cluster is carried over. `conditions`: those of the last run; `asked`: when the power
+def of_cluster(
+    cluster: Cluster, path: Path, value: Tree, conditions: Mapping[str, Tree], requested: datetime
+) -> Because:
+    """Why a field of a pool's cluster is carried over. `conditions`: those of the last run; `requested`: when the power
     state last changed."""
     key = cluster.pool
     rule = f"ClusterPool/{key.namespace}/{key.name}" if key is not None else "pools"
@@ -45,10 +47,10 @@ def of_cluster(cluster: Cluster, path: Path, value: Tree, conditions: Mapping[st
     if path[-1] in (TO_RUNNING, TO_HIBERNATING) and key is not None:
         return Because(rule, (Input(("spec",), CLUSTER_POOL.id(key.name, key.namespace)),), "its pool's setting")
     if path == _POOL_REF and (claim := dig(value, "claimName")):
-        given = dig(value, "claimedTimestamp")
-        return Because(rule, (Input((*_POOL_REF, "claimName")),), f"it was given to claim {claim} at {given}")
+        claimed_at = dig(value, "claimedTimestamp")
+        return Because(rule, (Input((*_POOL_REF, "claimName")),), f"it was given to claim {claim} at {claimed_at}")
     if path == _POWER:
-        return Because(rule, (Input(_POWER),), f"the power state that was asked for at {format_time(asked)}")
+        return Because(rule, (Input(_POWER),), f"the power state that was asked for at {format_time(requested)}")
     made = "as created: a cluster keeps the template of that time"
     return Because(rule, OF_ITSELF, made if key is not None else "as decided before: nothing has changed it since")
 
@@ -65,8 +67,8 @@ def _deleted(rule: str, cluster: Cluster, value: Tree, conditions: Mapping[str, 
 def of_claim(path: Path, value: Tree) -> Because:
     """Why a field of a claim is carried over."""
     if path == _ASSIGNED and isinstance(value, str):
-        given = Input(_POOL_REF, CLUSTER_DEPLOYMENT.id(value, value))
-        return Because("claims", (given,), "the claim was given this cluster, and keeps it until it ends")
+        assignment = Input(_POOL_REF, CLUSTER_DEPLOYMENT.id(value, value))
+        return Because("claims", (assignment,), "the claim was given this cluster, and keeps it until it ends")
     if path == _DELETED:
         return Because("claims", OF_SPEC, f"the claim ended at {value}, and that is never taken back")
     if path == _CREATED:
@@ -169,9 +171,9 @@ class Ledger:
 
 
 def _differs(before: Tree, decision: Decision, list_keys: Mapping[str, tuple[str, ...]]) -> bool:
-    found, value = leaf_at(before, decision.path, list_keys) if before is not None else (False, None)
-    if not found or decision.value is None:
-        return found or decision.value is not None
+    present, value = leaf_at(before, decision.path, list_keys) if before is not None else (False, None)
+    if not present or decision.value is None:
+        return present or decision.value is not None
     if isinstance(decision.path[-1], tuple) and isinstance(value, dict):
         fields = list_keys[".".join(step for step in decision.path if isinstance(step, str))]
         value = {name: part for name, part in value.items() if name not in fields}

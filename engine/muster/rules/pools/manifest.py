@@ -30,8 +30,8 @@ def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: st
     unclaimed = [cluster for cluster in clusters if cluster.version and not cluster.claim]
     book = view.before(pool.id, "status", "muster")
     if book is not None:
-        known = dig(book, "hubVersion")
-        return known if any(cluster.version == dig(known, "hash") for cluster in clusters) else None
+        recorded = dig(book, "hubVersion")
+        return recorded if any(cluster.version == dig(recorded, "hash") for cluster in clusters) else None
     condition = view.conditions_before(pool.id).get(_CURRENT)
     if condition is None:
         return None  # no hub controlled the pool
@@ -47,11 +47,11 @@ def matching(version: str, hub: Tree) -> frozenset[str]:
     return frozenset((version, hub["hash"])) if hub is not None and hub["version"] == version else frozenset((version,))
 
 
-def _called_stale(said: Tree) -> frozenset[str]:
+def _called_stale(condition: Tree) -> frozenset[str]:
     """The clusters that the hub calls stale: its condition's message ends with their names."""
-    if dig(said, "status") == "True":
+    if dig(condition, "status") == "True":
         return frozenset()
-    message = dig(said, "message")
+    message = dig(condition, "message")
     names = message.rpartition(": ")[2] if isinstance(message, str) else ""
     return frozenset(name.strip() for name in names.split(","))
 
@@ -124,5 +124,5 @@ def carried(previous: Tree) -> Fields:
 
 def reference_to(fields: Mapping[Path, Tree], body: Tree, key: PoolKey) -> Tree:
     """The clusterPoolRef of a cluster as a mapping that may be added to."""
-    known = fields.get(("spec", "clusterPoolRef")) or mapping_at(body, "spec", "clusterPoolRef")
-    return {"namespace": key.namespace, "poolName": key.name, **known}
+    reference = fields.get(("spec", "clusterPoolRef")) or mapping_at(body, "spec", "clusterPoolRef")
+    return {"namespace": key.namespace, "poolName": key.name, **reference}

@@ -193,7 +193,10 @@ def annotated(body: Tree, name: str) -> bool | None:
 def is_deprovisioned(body: Tree) -> bool:
     """Does the provisioner report that it has removed the cluster?"""
     conditions = mappings_at(body, "status", "conditions")
-    return any(one.get("type") == "Provisioned" and one.get("reason") == "Deprovisioned" for one in conditions)
+    return any(
+        condition.get("type") == "Provisioned" and condition.get("reason") == "Deprovisioned"
+        for condition in conditions
+    )
 
 
 def marked_for_removal(body: Tree) -> bool:

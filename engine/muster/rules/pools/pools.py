@@ -77,38 +77,38 @@ class PoolsPass:
         }
 
 
-def pass_over(world: PoolsPass, pool: Pool) -> Iterator[Outcome]:
+def pass_over(pools_pass: PoolsPass, pool: Pool) -> Iterator[Outcome]:
     """Decide one pass over a pool; yield held effects and findings."""
     always_running = any(name in _NO_HIBERNATION for name in mapping_at(pool.spec, "platform"))
     if always_running and pool.running_count != pool.size and not pool.deleting:
-        _PoolPass(world, pool).keep()
-        yield conditions.hibernation_unsupported(world.fleet.objects[pool.id], pool.running_count, pool.size)
+        _PoolPass(pools_pass, pool).keep()
+        yield conditions.hibernation_unsupported(pools_pass.fleet.objects[pool.id], pool.running_count, pool.size)
     else:
-        yield from _PoolPass(world, pool).run()
+        yield from _PoolPass(pools_pass, pool).run()
 
 
 class _PoolPass:
     """The steps of one pass over one pool."""
 
-    def __init__(self, world: PoolsPass, pool: Pool) -> None:
-        self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
+    def __init__(self, pools_pass: PoolsPass, pool: Pool) -> None:
+        self.pools_pass, self.pool, self.ledger, self.rules = pools_pass, pool, pools_pass.ledger, pools_pass.rules
         self.because = Because(f"ClusterPool/{pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
         self.version = version_of(pool.spec)
-        self.hub = hub_version(world.fleet, pool, self.clusters, self.version)
-        self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)
-        self.before = world.fleet.conditions_before(pool.id)
-        self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
+        self.hub = hub_version(pools_pass.fleet, pool, self.clusters, self.version)
+        self.stem = stem(pool.key, unique=pools_pass.view.namesakes.get(pool.id.name, 0) < 2)
+        self.before = pools_pass.fleet.conditions_before(pool.id)
+        self.streak = Streak.read(pools_pass.fleet.before(pool.id, "status", "muster", "replacements"))
         self.holds: dict[str, ReplacementHold] = {}
-        self.consent = DeletionApprovals(world.fleet, world.allowance)
+        self.consent = DeletionApprovals(pools_pass.fleet, pools_pass.allowance)
         self.broken: frozenset[str] = frozenset()
-        self.decided = {cluster.id: world.decided(cluster.id) for cluster in self.clusters}
+        self.decided = {cluster.id: pools_pass.decided(cluster.id) for cluster in self.clusters}
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        return self.world.view.of_pool.get(self.pool.key, ())
+        return self.pools_pass.view.of_pool.get(self.pool.key, ())
 
     def run(self) -> Iterator[Outcome]:
-        clusters, claims = self.clusters, self.world.view.claims_on.get(self.pool.key, ())
+        clusters, claims = self.clusters, self.pools_pass.view.claims_on.get(self.pool.key, ())
         versions = matching(self.version, self.hub)
         buckets = classify(self.pool, clusters, versions, lambda id_: self.decided[id_])
         self.broken = frozenset(cluster.name for cluster in buckets.broken)
@@ -118,13 +118,13 @@ class _PoolPass:
             return
         links, stale = repair(buckets, claims, self.rules), buckets.stale
         buckets = _after(buckets, links)
-        inventory = synchronize(self.world.stock, self.pool, buckets, self.world.view.names)
+        inventory = synchronize(self.pools_pass.stock, self.pool, buckets, self.pools_pass.view.names)
         self._count(buckets)
         self._set_condition(words.capacity(self.pool, buckets))
         links = assign(links, stale, self.rules)
         self._link(links)
         served = _after(buckets, links)
-        missing = self.world.dependencies.missing(self.pool)
+        missing = self.pools_pass.dependencies.missing(self.pool)
         free = None if inventory is None else len(inventory.free)
         step = self.consent.within(
             self.pool, lambda pool, may_go: plan(pool, served, len(links.waiting),
@@ -143,10 +143,10 @@ class _PoolPass:
 
     def keep(self) -> None:
         for name in ("size", "standby", "ready"):
-            self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
-        kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
+            self._set(("status", name), self.pools_pass.fleet.before(self.pool.id, "status", name))
+        book = mapping_at(self.pools_pass.fleet.previous.get(self.pool.id), "status", "muster")
         names = ("nextOrdinal", "buckets", "replacements", "failures", "hubVersion")
-        self._book({name: kept[name] for name in names if name in kept})
+        self._book({name: book[name] for name in names if name in book})
         self._keep_conditions()
 
     # -- claims and clusters
@@ -160,30 +160,32 @@ class _PoolPass:
         for claim, cluster in links.to_cluster:
             fields = {path: d.value for path, d in self.ledger.entries.get(cluster.id, {}).items()}
             reference = reference_to(fields, cluster.body, self.pool.key)
-            reference |= {"claimName": claim.name, "claimedTimestamp": format_time(self.world.now)}
+            reference |= {"claimName": claim.name, "claimedTimestamp": format_time(self.pools_pass.now)}
             self.ledger.set(cluster.id, ("spec", "clusterPoolRef"), reference, self.because)
             self._set_power(cluster.id, RUNNING)
 
     def _create(self, step: Plan, inventory: Inventory | None) -> Iterator[str]:
-        free = free_ordinals(self.stem, self._next_ordinal(), self.world.taken)
+        free = free_ordinals(self.stem, self._next_ordinal(), self.pools_pass.taken)
         for index, (_, name) in enumerate(islice(free, step.create)):
             customization = text(self.pool.spec, "customizationRef", "name")
             if inventory is not None:
-                item = self.world.stock.items[inventory.free[index].id]
-                reserve(self.world.stock, item, name, self.pool)
+                item = self.pools_pass.stock.items[inventory.free[index].id]
+                reserve(self.pools_pass.stock, item, name, self.pool)
                 customization = item.id.name
-            fields = new_manifest(self.pool, name, self.version, customization, self.world.now)
+            fields = new_manifest(self.pool, name, self.version, customization, self.pools_pass.now)
             self.ledger.set_all(CLUSTER_DEPLOYMENT.id(name, name), fields, self.because)
-            self.world.taken.add(name)
+            self.pools_pass.taken.add(name)
             yield name
 
     def _next_ordinal(self) -> int:
-        recorded = whole(self.world.fleet.before(self.pool.id, "status", "muster"), "nextOrdinal") or 1
+        recorded = whole(self.pools_pass.fleet.before(self.pool.id, "status", "muster"), "nextOrdinal") or 1
         return max((recorded, *(ordinal_of(cluster.name, self.stem) + 1 for cluster in self.clusters)))
 
     def _delete(self, clusters: Iterable[Cluster]) -> None:
         for cluster in clusters:
-            self.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), format_time(self.world.now), self.because)
+            self.ledger.set(
+                cluster.id, ("metadata", "deletionTimestamp"), format_time(self.pools_pass.now), self.because
+            )
 
     def _power(self, states: Mapping[str, str]) -> None:
         for name, state in states.items():
@@ -196,12 +198,14 @@ class _PoolPass:
 
     def _replaceable(self, cluster: Cluster) -> bool:
         """May a broken or stale cluster be replaced now? Records why not."""
-        if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
+        if cluster.name in self.broken and not self.streak.may_replace(cluster, self.pools_pass.now, self.rules):
             due = self.streak.next_at(self.rules)
             self.holds[cluster.name] = ReplacementHold(
                 "BackingOff", conditions.backing_off(self.streak.failures, due), due
             )
-        elif (hold := held_by_budget(self.world.fleet, self.world.allowance, cluster, self.rules)) is not None:
+        elif (
+            hold := held_by_budget(self.pools_pass.fleet, self.pools_pass.allowance, cluster, self.rules)
+        ) is not None:
             self.holds[cluster.name] = hold
         return cluster.name not in self.holds
 
@@ -217,15 +221,19 @@ class _PoolPass:
         for name, number in counts.items():
             self._set(("status", name), number)
 
-    def _set_condition(self, said: words.PoolCondition, horizon: datetime | None = None) -> None:
-        world = self.world
+    def _set_condition(self, condition: words.PoolCondition, horizon: datetime | None = None) -> None:
+        pools_pass = self.pools_pass
         self.ledger.add(
-            condition_decision(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon)
+            condition_decision(
+                pools_pass.fleet, self.pool.id, condition.type, condition[1:], self.because, pools_pass.now, horizon
+            )
         )
 
-    def _set_claim_condition(self, claim: Claim, said: words.PoolCondition) -> None:
+    def _set_claim_condition(self, claim: Claim, condition: words.PoolCondition) -> None:
         self.ledger.add(
-            condition_decision(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now)
+            condition_decision(
+                self.pools_pass.fleet, claim.id, condition.type, condition[1:], self.because, self.pools_pass.now
+            )
         )
 
     def _set_limit_conditions(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
@@ -250,7 +258,7 @@ class _PoolPass:
     def _record(self, step: Plan, links: ClaimLinks, born: list[str]) -> None:
         following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))
         streak = self.streak.served(cluster for _, cluster in links.to_cluster)
-        streak = streak.after(step.replaced, self.world.now, self.rules)
+        streak = streak.after(step.replaced, self.pools_pass.now, self.rules)
         record: Tree = {"nextOrdinal": following, "buckets": self._shown()}
         if (row := streak.tree()) is not None:
             record["replacements"] = row
@@ -265,12 +273,12 @@ class _PoolPass:
 
     def _failures(self) -> list[Tree]:
         """The clusters that were last deleted as broken, for the record."""
-        known = self.world.fleet.before(self.pool.id, "status", "muster", "failures")
-        return known if isinstance(known, list) else []
+        failures = self.pools_pass.fleet.before(self.pool.id, "status", "muster", "failures")
+        return failures if isinstance(failures, list) else []
 
     def _failure(self, cluster: Cluster) -> Tree:
         condition = self.decided[cluster.id]["Broken"]
-        at = format_time(self.world.now)
+        at = format_time(self.pools_pass.now)
         return {"cluster": cluster.name, "at": at, "reason": condition["reason"], "message": condition["message"]}
 
     def _shown(self) -> Tree:

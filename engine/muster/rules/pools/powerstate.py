@@ -33,12 +33,12 @@ def power_states(
     gone = frozenset(deleted)
     members: Iterable[Cluster] = (*buckets.assignable, *buckets.installing, *buckets.standby)
     aged = sorted((c for c in members if c.name not in gone and not c.frozen), key=lambda c: c.age_key)
-    kept = max(0, pool.running_count)
+    running = max(0, pool.running_count)
     if rules.resumes_what_can_serve:
         unfit = frozenset(cluster.name for cluster in buckets.stale)
-        aged[kept:] = sorted(aged[kept:], key=lambda c: (c.name in unfit, _distance(c), c.age_key))
+        aged[running:] = sorted(aged[running:], key=lambda c: (c.name in unfit, _distance(c), c.age_key))
     names = [*(cluster.name for cluster in aged), *born]
-    return {name: RUNNING if index < kept + waiting else HIBERNATING for index, name in enumerate(names)}
+    return {name: RUNNING if index < running + waiting else HIBERNATING for index, name in enumerate(names)}
 
 
 def _distance(cluster: Cluster) -> int:
@@ -81,9 +81,9 @@ class PowerView:
     machines: str | None = None
     horizon: datetime | None = None
 
-    def with_condition(self, type_: str, said: Tree) -> "PowerView":
+    def with_condition(self, type_: str, condition: Tree) -> "PowerView":
         """The same with one more stated condition."""
-        return replace(self, conditions={**self.conditions, type_: said}, stated={**self.stated, type_: said})
+        return replace(self, conditions={**self.conditions, type_: condition}, stated={**self.stated, type_: condition})
 
 
 def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
@@ -102,7 +102,7 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
         return silent
     writer = _Writer(reported, before, now)
     conditions = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
-    failed = next((one for one in conditions if one.get("reason") in FAILURES), None)
+    failed = next((condition for condition in conditions if condition.get("reason") in FAILURES), None)
     if cluster.deleting and keeps_failures and failed is not None:
         return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).with_condition("Hibernating", failed)
     if cluster.deleting:
@@ -115,8 +115,8 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
     if due is not None and cluster.wanted != HIBERNATING:
         if now > due:
             return PowerView(reported, cluster.power, hibernate=True)
-        asked = _ask_to_run(cluster, reported, writer)
-        return PowerView(asked.conditions, asked.power, asked.stated, asked.state, machines=asked.machines,
+        to_run = _ask_to_run(cluster, reported, writer)
+        return PowerView(to_run.conditions, to_run.power, to_run.stated, to_run.state, machines=to_run.machines,
                          horizon=second_after(due))  # fmt: skip
     if keeps_failures and _has_failed(cluster, reported):
         return silent
@@ -127,8 +127,8 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
 
 def _has_failed(cluster: Cluster, reported: Conditions) -> bool:
     """Does the provisioner report, by a condition or the power state, that the request failed?"""
-    words = {reported.get("Hibernating", {}).get("reason"), reported.get("Ready", {}).get("reason"), cluster.power}
-    return not words.isdisjoint((FAILED_TO_STOP,) if cluster.wanted == HIBERNATING else _FAILED_STARTS)
+    reasons = {reported.get("Hibernating", {}).get("reason"), reported.get("Ready", {}).get("reason"), cluster.power}
+    return not reasons.isdisjoint((FAILED_TO_STOP,) if cluster.wanted == HIBERNATING else _FAILED_STARTS)
 
 
 def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
@@ -192,10 +192,10 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
         claimed,
         instant(ready, "lastTransitionTime") if running else None,
     ]
-    known = [moment for moment in since if moment is not None]
-    if not known and not cluster.fake:
+    instants = [moment for moment in since if moment is not None]
+    if not instants and not cluster.fake:
         return OLDEST  # unknown installation time: as upstream, before any limit
-    return later(max(known), limit) if known else None
+    return later(max(instants), limit) if instants else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class _Writer:
 
     def view(self, power: str, *conditions: tuple[str, str, str, str], machines: str | None = None) -> PowerView:
         stated = {
-            type_: condition(self.before.get(type_) or self.reported.get(type_), *said, now=self.now)
-            for type_, *said in conditions
+            type_: condition(self.before.get(type_) or self.reported.get(type_), *statement, now=self.now)
+            for type_, *statement in conditions
         }
         return PowerView({**self.reported, **stated}, power, stated, power, machines=machines)

@@ -128,10 +128,10 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: PassLimits, rules: R
     drift = buckets.unclaimed - pool.size - waiting
     if slots <= 0:
         return Plan(delete=marked)
-    asked = blocked = False
+    needed = blocked = False
     capacity = capacity_of(pool, buckets)
     if drift < 0 and capacity > 0:
-        asked, blocked = True, means.missing
+        needed, blocked = True, means.missing
         wanted = min(-drift, capacity, slots, _UNLIMITED if means.customizations is None else means.customizations)
         if not blocked and (wanted > 0 or rules.starved_by_dependencies):
             return Plan(create=wanted, delete=marked, asked=True)
@@ -140,11 +140,11 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: PassLimits, rules: R
     replaced, held = _replaced(buckets, drift, slots, means)
     if not buckets.broken:
         excess = _excess(buckets, min(drift, slots), means)
-        return Plan(delete=(*marked, *replaced, *excess), held=held, asked=asked, blocked=blocked)
+        return Plan(delete=(*marked, *replaced, *excess), held=held, asked=needed, blocked=blocked)
     shed, held = _shed(held, min(drift, slots) - len(replaced))
     excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed), means) if shed else ()
     delete = (*marked, *replaced, *shed, *excess)
-    return Plan(delete=delete, replaced=replaced, held=held, asked=asked, blocked=blocked)
+    return Plan(delete=delete, replaced=replaced, held=held, asked=needed, blocked=blocked)
 
 
 def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:

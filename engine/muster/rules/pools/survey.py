@@ -138,12 +138,14 @@ def is_declared_anew(view: View, id_: ObjectId) -> bool:
     Its file says that it is younger than the recorded one. A file that names the assigned cluster speaks of the same
     claim: a move between hubs gives every object a new creationTimestamp.
     """
-    obj, known = view.objects.get(id_), created_before(view, id_)
-    if obj is None or known is None or id_ in view.broken:
+    obj, recorded = view.objects.get(id_), created_before(view, id_)
+    if obj is None or recorded is None or id_ in view.broken:
         return False
     written, cluster = instant(obj.body, "metadata", "creationTimestamp"), text(obj.body, "spec", "namespace")
     return (
-        written is not None and written > known and not (cluster and cluster == view.before(id_, "spec", "namespace"))
+        written is not None
+        and written > recorded
+        and not (cluster and cluster == view.before(id_, "spec", "namespace"))
     )
 
 

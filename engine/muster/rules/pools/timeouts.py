@@ -99,11 +99,11 @@ class PowerWait:
 
 
 def wait_of(
-    cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules
+    cluster: Cluster, timeouts: Tree, view: PowerView, requested: datetime | None, rules: Rules
 ) -> PowerWait | None:
     """Return the limited wait of a cluster, or None.
 
-    `timeouts`: the limits in force, by field name; `asked`: when muster last changed spec.powerState.
+    `timeouts`: the limits in force, by field name; `requested`: when muster last changed spec.powerState.
     """
     if cluster.fake or not cluster.installed or cluster.deleting:
         return None
@@ -112,21 +112,21 @@ def wait_of(
     reason = view.conditions.get("Hibernating", {}).get("reason")
     if view.power == (cluster.wanted or RUNNING):
         return None
-    since = _since(view, asked)
+    since = _since(view, requested)
     if cluster.wanted in ("", RUNNING) and reason in RESUME_REASONS | STOP_REASONS:
-        return _wait(timeouts, TO_RUNNING, since, asked, FAILED_TO_START)
+        return _wait(timeouts, TO_RUNNING, since, requested, FAILED_TO_START)
     if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
-        return _wait(timeouts, TO_HIBERNATING, since, asked, FAILED_TO_STOP)
+        return _wait(timeouts, TO_HIBERNATING, since, requested, FAILED_TO_STOP)
     return None
 
 
-def _since(view: PowerView, asked: datetime | None) -> datetime | None:
+def _since(view: PowerView, requested: datetime | None) -> datetime | None:
     """When the wait began: a condition's transition, but not before the cluster stopped being ready."""
     ready = view.conditions.get("Ready", {})
     moments = [
         instant(view.conditions.get("Hibernating", {}), "lastTransitionTime"),
         instant(ready, "lastTransitionTime") if ready.get("status") == "False" else None,
-        asked,
+        requested,
     ]
     return max((moment for moment in moments if moment is not None), default=None)
 
@@ -144,16 +144,16 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> PowerWait | None:
 
 
 def _wait(
-    timeouts: Tree, field: str, since: datetime | None, asked: datetime | None, reason: str
+    timeouts: Tree, field: str, since: datetime | None, requested: datetime | None, reason: str
 ) -> PowerWait | None:  # fmt: skip
-    """The wait that counts from `since`; `asked`: muster's request, None for a person's."""
+    """The wait that counts from `since`; `requested`: muster's request, None for a person's."""
     limit = span(timeouts, field)
     deadline = later(since, limit) if since is not None and limit is not None else None
     if limit is None or since is None or deadline is None:
         return None
     verb, doing = _WORDS[reason]
-    when = "" if asked is None else f": it was asked to {doing} at {format_time(asked)}"
-    if asked != since:
+    when = "" if requested is None else f": it was asked to {doing} at {format_time(requested)}"
+    if requested != since:
         when += f"{', and' if when else ':'} the wait counts from {format_time(since)}"
     message = f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}{when}"
     return PowerWait(deadline, reason, message)
