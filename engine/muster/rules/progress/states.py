@@ -40,8 +40,8 @@ def heard(before: Progress, state: str, now: datetime) -> Progress:
     if earlier == FAILED and state in _IN_FLIGHT:
         return Progress(FAILED, before.since)
     same = state == earlier or (state in _IN_FLIGHT and earlier in _IN_FLIGHT)
-    anew = before.silent_after is not None and state != FAILED
-    return Progress(state, before.since if same and not anew else now)
+    speaks_again = before.silent_after is not None and state != FAILED
+    return Progress(state, before.since if same and not speaks_again else now)
 
 
 def unheard(before: Progress, last_sign: datetime) -> Progress:

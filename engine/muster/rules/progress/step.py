@@ -96,10 +96,10 @@ class Step:
 
 def groups_of(shards: Iterable[DecisionShard]) -> tuple[DecisionGroup, ...]:
     """The decision groups of some PlacementDecisions, by index; those of one name and index are one group."""
-    found = grouped(((shard.index, shard.group), shard.clusters) for shard in shards)
+    by_key = grouped(((shard.index, shard.group), shard.clusters) for shard in shards)
     return tuple(
         DecisionGroup(name, index, tuple(sorted({cluster for part in parts for cluster in part})))
-        for (index, name), parts in sorted(found.items())
+        for (index, name), parts in sorted(by_key.items())
     )
 
 
@@ -110,9 +110,9 @@ def split(
     named: dict[tuple[int, str], DecisionGroup] = {}
     unknown = []
     for key in keys:
-        meant = [group for group in groups if (group.name == key.name if key.name else group.index == key.index)]
-        named |= {(group.index, group.name): group for group in meant}
-        if not meant:
+        matching = [group for group in groups if (group.name == key.name if key.name else group.index == key.index)]
+        named |= {(group.index, group.name): group for group in matching}
+        if not matching:
             unknown.append(key)
     rest = tuple(group for group in groups if (group.index, group.name) not in named)
     return tuple(named.values()), rest, tuple(unknown)
@@ -172,7 +172,7 @@ def _waited_for(status: ClusterStatus) -> bool:
 
 
 @dataclass(slots=True)
-class _Found:
+class _PartialStep:
     """What a part of the step gives."""
 
     rolling: list[ClusterStatus] = field(default_factory=list)
@@ -197,29 +197,29 @@ class _Stepping:
                 name = f"named {key.name!r}" if key.name else f"with the index {key.index}"
                 raise StrategyError(f"there is no decision group {name}", "mandatoryDecisionGroups", position)
         order = [name for group in (*self._mandatory, *self._rest) for name in group.clusters]
-        given = {status.cluster: status for status in existing}
-        known = set(order)
+        by_cluster = {status.cluster: status for status in existing}
+        placed = set(order)
         self._position = {name: position for position, name in enumerate(order)}
-        self._judged = {name: judged(given[name], strategy, now) for name in order if name in given}
-        self._removed = tuple(given[name] for name in sorted(given.keys() - known))
+        self._judged = {name: judged(by_cluster[name], strategy, now) for name in order if name in by_cluster}
+        self._removed = tuple(by_cluster[name] for name in sorted(by_cluster.keys() - placed))
         self._order = order
         # What an earlier revision was written to, and has not answered, is in flight.
-        sent = (replace(s, state=PROGRESSING) if s.state == TO_APPLY else s for s in stale if s.cluster in known)
+        sent = (replace(s, state=PROGRESSING) if s.state == TO_APPLY else s for s in stale if s.cluster in placed)
         flying = (judged(status, strategy, now) for status in sent)
         self._stale = {s.cluster: s for s in flying if s.state == PROGRESSING or _fails_later(s)}
 
     def step(self, group_length: int | None) -> Step:
         """Evaluate."""
-        found = self._found(group_length)
-        started = self._judged.keys() | {status.cluster for status in found.rolling}
+        partial = self._partial(group_length)
+        started = self._judged.keys() | {status.cluster for status in partial.rolling}
         timed = [*self._judged.values(), *self._stale.values()]
         return Step(
-            rolling=tuple(sorted(found.rolling, key=self._listed)),
+            rolling=tuple(sorted(partial.rolling, key=self._listed)),
             timed_out=tuple(s for name, s in self._judged.items() if s.state == TIME_OUT and s.until is not None),
             removed=self._removed,
             pending=tuple(name for name in self._order if name not in started),
             failures=tuple(name for name, s in self._judged.items() if s.state in (FAILED, TIME_OUT)),
-            breach=found.breach,
+            breach=partial.breach,
             next=next_instant(timed, self._now),
         )
 
@@ -227,51 +227,51 @@ class _Stepping:
         """Those that have the revision first."""
         return status.cluster not in self._judged, self._position[status.cluster]
 
-    def _found(self, group_length: int | None) -> _Found:
+    def _partial(self, group_length: int | None) -> _PartialStep:
         if self._strategy.type == ALL:
             names = self._order
-            return _Found([*self._in_flight(names), *self._to_apply(names), *self._missing(names)])
+            return _PartialStep([*self._in_flight(names), *self._to_apply(names), *self._missing(names)])
         if self._mandatory:
-            found = self._by_group(self._mandatory, mandatory=True)
+            partial = self._by_group(self._mandatory, mandatory=True)
             names = [name for group in self._mandatory for name in group.clusters]
             failed = any(self._judged[name].state == TIME_OUT for name in names if name in self._judged)
-            if found.rolling or found.breach or failed:
-                found.rolling += self._in_flight([name for group in self._rest for name in group.clusters])
-                return found
+            if partial.rolling or partial.breach or failed:
+                partial.rolling += self._in_flight([name for group in self._rest for name in group.clusters])
+                return partial
         if self._strategy.type == PROGRESSIVE_PER_GROUP:
             return self._by_group(self._rest, mandatory=False)
         return self._sliding(group_length)
 
-    def _by_group(self, groups: Sequence[DecisionGroup], *, mandatory: bool) -> _Found:
+    def _by_group(self, groups: Sequence[DecisionGroup], *, mandatory: bool) -> _PartialStep:
         """Group by group, each as a whole. Whatever is in flight in a later group holds those between, too."""
         names = [name for group in groups for name in group.clusters]
-        found = _Found([*self._in_flight(names), *self._to_apply(names)])
+        partial = _PartialStep([*self._in_flight(names), *self._to_apply(names)])
         for group in groups:
-            found.rolling += self._missing(group.clusters)
+            partial.rolling += self._missing(group.clusters)
             tolerated = 0 if mandatory else self._tolerated(len(group.clusters))
-            found.breach = self._failures(group.clusters) > tolerated
-            if found.breach or any(map(_waited_for, found.rolling)):
+            partial.breach = self._failures(group.clusters) > tolerated
+            if partial.breach or any(map(_waited_for, partial.rolling)):
                 break
-        return found
+        return partial
 
-    def _sliding(self, group_length: int | None) -> _Found:
+    def _sliding(self, group_length: int | None) -> _PartialStep:
         """As many at a time as `maxConcurrency` says, over all groups that are not mandatory."""
         names = [name for group in self._rest for name in group.clusters]
         flying = self._in_flight(names)
-        found = _Found(flying, self._failures(names) > self._tolerated(len(self._order)))
-        if found.breach:
-            return found
+        partial = _PartialStep(flying, self._failures(names) > self._tolerated(len(self._order)))
+        if partial.breach:
+            return partial
         limits = self._strategy.limits
         places = size_of(limits.max_concurrency, len(names), min(group_length or len(names), len(names)))
         places -= sum(_waited_for(status) or _fails_later(status) for status in flying)
         places -= sum(name not in self._judged for name in self._stale)
         for status in [*self._to_apply(names), *self._missing(names)]:
-            own = status.cluster in self._stale and status.cluster not in self._judged
-            if not own and places <= 0:
+            stale_only = status.cluster in self._stale and status.cluster not in self._judged
+            if not stale_only and places <= 0:
                 break
-            found.rolling.append(status)
-            places -= not own
-        return found
+            partial.rolling.append(status)
+            places -= not stale_only
+        return partial
 
     def _tolerated(self, total: int) -> int:
         return size_of(self._strategy.limits.max_failures, total, 0)
@@ -281,8 +281,10 @@ class _Stepping:
 
     def _in_flight(self, names: Iterable[str]) -> list[ClusterStatus]:
         """Those that have the revision: progressing, failed before a deadline, or soaking."""
-        known = (self._judged[name] for name in names if name in self._judged)
-        return [s for s in known if s.state not in (TO_APPLY, TIME_OUT, SKIP) and (s.state != SUCCEEDED or s.soaking)]
+        statuses = (self._judged[name] for name in names if name in self._judged)
+        return [
+            s for s in statuses if s.state not in (TO_APPLY, TIME_OUT, SKIP) and (s.state != SUCCEEDED or s.soaking)
+        ]
 
     def _to_apply(self, names: Iterable[str]) -> Iterator[ClusterStatus]:
         return (s for n in names if (s := self._judged.get(n)) is not None and s.state == TO_APPLY)
