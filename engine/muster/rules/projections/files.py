@@ -45,7 +45,7 @@ def object_text(value: Any, path: str) -> str:
 def objects_text(value: Any, path: str) -> str:
     """Return the text of a file with several maps: YAML documents, or one JSON list. Raises UnfitError."""
     tree = tree_of(value)
-    wrong = next((one for one in value if not isinstance(one, Mapping)), None)
+    wrong = next((element for element in value if not isinstance(element, Mapping)), None)
     if wrong is not None:
         raise UnfitError(f"one of the objects is a {type_name(wrong)}, not a map", "give a list of maps, or use `text`")
     return _text(tree, tree, path)
@@ -66,7 +66,7 @@ def _text(tree: Tree, documents: list[Tree], path: str) -> str:
     from muster.fleet.derived import HEADER
 
     try:
-        texts = [emit(one, header="" if number else HEADER) for number, one in enumerate(documents)]
+        texts = [emit(document, header="" if number else HEADER) for number, document in enumerate(documents)]
     except ValueError as error:
         raise UnfitError(f"it cannot be written as YAML: {error}", "leave that out") from None
     return _checked("---\n".join(texts) or f"# {HEADER}\n")

@@ -72,8 +72,8 @@ def compile_projection(obj: Object, bounds: Bounds) -> tuple[Projection | None, 
         whole.refuse(("spec", form), Code.CEL_TYPE, *wrong)
     if items.failed:
         return None, items.findings
-    found = Projection(obj.id, source, named, kind, LabelSelector.parse(select), when, path, content, form)
-    return found, items.findings
+    projection = Projection(obj.id, source, named, kind, LabelSelector.parse(select), when, path, content, form)
+    return projection, items.findings
 
 
 def _misfit(form: str, type_: Type | None) -> tuple[str, str] | None:

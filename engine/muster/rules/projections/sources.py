@@ -59,7 +59,7 @@ class ProjectionItem:
 
 
 @dataclass(frozen=True)
-class ProjectionSight:
+class ProjectionInputs:
     """What Projections see: a view, of one cluster or of what the fleet shares, the settings, and the Rollouts."""
 
     view: View
@@ -84,48 +84,53 @@ class ProjectionSight:
         def values() -> Mapping[str, object]:
             body = self.body(id_)
             conditions = by_type(mappings_at(body, "status", "conditions"))
-            known = {variable: body, "conditions": conditions, "fleet": self.settings.spec, "rollouts": self.steps(id_)}
-            return {**known, **(more or {})}
+            variables = {
+                variable: body,
+                "conditions": conditions,
+                "fleet": self.settings.spec,
+                "rollouts": self.steps(id_),
+            }
+            return {**variables, **(more or {})}
 
         return ProjectionItem(entry, id_, labels, values, broken=id_ in self.view.broken)
 
     def steps(self, id_: ObjectId) -> Mapping[str, Mapping[str, object]]:
         """A cluster's place in each Rollout that has given it a revision, by NAMESPACE/NAME."""
-        found = dict[str, Mapping[str, object]]()
+        by_rollout = dict[str, Mapping[str, object]]()
         for path, decision in self.view.decisions(id_).items():
             if path[:-1] == ROLLOUTS and (entry := ClusterRollout.read(decision.value)) is not None:
-                found[str(path[-1])] = {**entry.entry(), "since": entry.since}
-        return dict(sorted(found.items()))
+                by_rollout[str(path[-1])] = {**entry.entry(), "since": entry.since}
+        return dict(sorted(by_rollout.items()))
 
     @cached_property
     def rollouts(self) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
         """The places of all clusters, by Rollout and cluster."""
-        found: dict[str, dict[str, Mapping[str, object]]] = {rollout.key: {} for rollout in self.compiled}
+        by_rollout: dict[str, dict[str, Mapping[str, object]]] = {rollout.key: {} for rollout in self.compiled}
         for id_ in of_kinds(sorted(self.view.decided), MANAGED_CLUSTER):
             for key, step in self.steps(id_).items():
-                found.setdefault(key, {})[id_.name] = step
-        return found
+                by_rollout.setdefault(key, {})[id_.name] = step
+        return by_rollout
 
     @cached_property
     def placements(self) -> Mapping[str, list[str]]:
         """The names of the clusters that each Placement chose, by NAMESPACE/NAME."""
-        found = dict[str, list[str]]()
+        by_placement = dict[str, list[str]]()
         for id_ in of_kinds(sorted(self.view.decided), PLACEMENT_DECISION):
             labels = self.view.now(id_, "metadata", "labels") or {}
-            chosen = found.setdefault(f"{id_.namespace}/{labels.get(PLACEMENT_LABEL)}", [])
+            chosen = by_placement.setdefault(f"{id_.namespace}/{labels.get(PLACEMENT_LABEL)}", [])
             entries = self.view.now(id_, "status", "decisions") or ()
             chosen.extend(str(entry["clusterName"]) for entry in entries if "clusterName" in entry)
-        return {name: sorted(chosen) for name, chosen in found.items()}
+        return {name: sorted(chosen) for name, chosen in by_placement.items()}
 
     @cached_property
     def pools(self) -> Mapping[str, list[ObjectId]]:
         """The ClusterDeployments of each pool, by NAMESPACE/NAME."""
-        found = (
+        by_pool = (
             (f"{reference.get('namespace')}/{reference.get('poolName')}", id_)
             for id_ in of_kinds(sorted({*self.view.objects, *self.view.decided}), CLUSTER_DEPLOYMENT)
             if (reference := mapping_at(self.view.whole(id_), "spec", "clusterPoolRef"))
         )
-        return {name: list(ids) for name, ids in grouped(found).items()}
+        return {name: list(ids) for name, ids in grouped(by_pool).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +140,11 @@ class ProjectionSource:
     `of_cluster`: each cluster has its own file, which depends on nothing else."""
 
     types: Callable[[Kind], dict[str, Type]]
-    items: Callable[[ProjectionSight, Kind, str], Iterator[ProjectionItem]]
+    items: Callable[[ProjectionInputs, Kind, str], Iterator[ProjectionItem]]
     kind: Kind | None = None
     named: Kind | None = None
     of_cluster: bool = False
-    gathered: Callable[[ProjectionSight, list[Mapping[str, object]]], Mapping[str, object]] | None = None
+    gathered: Callable[[ProjectionInputs, list[Mapping[str, object]]], Mapping[str, object]] | None = None
     _item_types: Callable[[Kind], dict[str, Type]] | None = field(default=None)
 
     def item_types(self, kind: Kind) -> dict[str, Type]:
@@ -158,9 +163,9 @@ def _cluster_types(kind: Kind) -> dict[str, Type]:
     }  # fmt: skip
 
 
-def _clusters(sight: ProjectionSight, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
-    for obj in sight.view.of(kind):
-        yield sight.item(obj.id, obj.id.name, "cluster")
+def _clusters(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
+    for obj in inputs.view.of(kind):
+        yield inputs.item(obj.id, obj.id.name, "cluster")
 
 
 def _all_types(kind: Kind) -> dict[str, Type]:
@@ -171,52 +176,55 @@ def _all_types(kind: Kind) -> dict[str, Type]:
     }  # fmt: skip
 
 
-def _all_items(sight: ProjectionSight, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
+def _all_items(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
     """Every cluster. One with an error counts as far as it can be read; a list without it would look as if it had
     gone."""
-    ids = {*(obj.id for obj in sight.view.of(kind)), *filter(kind.has, sight.view.broken)}
-    if not ids <= sight.view.objects.keys() or sight.view.unidentified:
+    ids = {*(obj.id for obj in inputs.view.of(kind)), *filter(kind.has, inputs.view.broken)}
+    if not ids <= inputs.view.objects.keys() or inputs.view.unidentified:
         raise UnreadInput
     for id_ in sorted(ids):
-        yield sight.item(id_, id_.name, "cluster", {"placements": sight.placements})
+        yield inputs.item(id_, id_.name, "cluster", {"placements": inputs.placements})
 
 
-def _all_values(sight: ProjectionSight, items: list[Mapping[str, object]]) -> Mapping[str, object]:
+def _all_values(inputs: ProjectionInputs, items: list[Mapping[str, object]]) -> Mapping[str, object]:
     return {
-        "clusters": [item["cluster"] for item in items], "placements": sight.placements, "fleet": sight.settings.spec,
-        "pools": {name: [sight.body(id_) for id_ in ids] for name, ids in sight.pools.items()},
-        "rollouts": sight.rollouts,
+        "clusters": [item["cluster"] for item in items], "placements": inputs.placements, "fleet": inputs.settings.spec,
+        "pools": {name: [inputs.body(id_) for id_ in ids] for name, ids in inputs.pools.items()},
+        "rollouts": inputs.rollouts,
     }  # fmt: skip
 
 
 def _placed_types(kind: Kind) -> dict[str, Type]:
-    own = {"placement": object_type(PLACEMENT), "decisions": ListType(STRING), "rollout": _ROLLOUT}
-    return {**_cluster_types(kind), **own}
+    placed = {"placement": object_type(PLACEMENT), "decisions": ListType(STRING), "rollout": _ROLLOUT}
+    return {**_cluster_types(kind), **placed}
 
 
-def _placed(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+def _placed(inputs: ProjectionInputs, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
     """The clusters that the Placement chose."""
     namespace, _, name = named.partition("/")
-    placement, chosen = PLACEMENT.id(name, namespace), sight.placements.get(named, [])
-    body, rollout = sight.body(placement), next((one.key for one in sight.compiled if one.placement == placement), "")
+    placement, chosen = PLACEMENT.id(name, namespace), inputs.placements.get(named, [])
+    body, rollout = (
+        inputs.body(placement),
+        next((compiled.key for compiled in inputs.compiled if compiled.placement == placement), ""),
+    )
     for cluster in chosen:
         id_ = MANAGED_CLUSTER.id(cluster)
-        if id_ in sight.view.objects or id_ in sight.view.broken:
-            step = sight.steps(id_).get(rollout, {})
-            yield sight.item(id_, cluster, "cluster", {"placement": body, "decisions": chosen, "rollout": step})
+        if id_ in inputs.view.objects or id_ in inputs.view.broken:
+            step = inputs.steps(id_).get(rollout, {})
+            yield inputs.item(id_, cluster, "cluster", {"placement": body, "decisions": chosen, "rollout": step})
 
 
 def _rollout_types(kind: Kind) -> dict[str, Type]:
     return {**_cluster_types(kind), "rollout": _ROLLOUT}
 
 
-def _rolled_out(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+def _rolled_out(inputs: ProjectionInputs, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
     """The clusters to which the Rollout has given a revision."""
-    for id_ in of_kinds(sorted({*sight.view.decided, *sight.view.broken}), MANAGED_CLUSTER):
-        if id_ in sight.view.broken:
-            yield sight.item(id_, id_.name, "cluster")
-        elif step := sight.steps(id_).get(named):
-            yield sight.item(id_, id_.name, "cluster", {"rollout": step})
+    for id_ in of_kinds(sorted({*inputs.view.decided, *inputs.view.broken}), MANAGED_CLUSTER):
+        if id_ in inputs.view.broken:
+            yield inputs.item(id_, id_.name, "cluster")
+        elif step := inputs.steps(id_).get(named):
+            yield inputs.item(id_, id_.name, "cluster", {"rollout": step})
 
 
 def _pool_types(kind: Kind) -> dict[str, Type]:
@@ -224,12 +232,12 @@ def _pool_types(kind: Kind) -> dict[str, Type]:
     return {"cluster": object_type(kind), "conditions": conditions, "pool": object_type(CLUSTER_POOL), **_fleet()}
 
 
-def _pooled(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+def _pooled(inputs: ProjectionInputs, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
     """The ClusterDeployments of the pool, until each is gone."""
     namespace, _, name = named.partition("/")
-    pool = sight.body(CLUSTER_POOL.id(name, namespace))
-    for id_ in sight.pools.get(named, ()):
-        yield sight.item(id_, f"{id_.namespace}/{id_.name}", "cluster", {"pool": pool})
+    pool = inputs.body(CLUSTER_POOL.id(name, namespace))
+    for id_ in inputs.pools.get(named, ()):
+        yield inputs.item(id_, f"{id_.namespace}/{id_.name}", "cluster", {"pool": pool})
 
 
 #: The sources by name.

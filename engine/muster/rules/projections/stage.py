@@ -37,7 +37,7 @@ from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.trees import UnfitError
 from muster.rules.projections.files import check_path, object_text, objects_text, plain_text
 from muster.rules.projections.policy import Projection
-from muster.rules.projections.sources import ProjectionItem, ProjectionSight, UnreadInput
+from muster.rules.projections.sources import ProjectionInputs, ProjectionItem, UnreadInput
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.stages import GoverningObjects, Local, ObjectTerm, Wide
 from muster.rules.unread_authors import EntryAuthor
@@ -68,7 +68,7 @@ class RecordsBefore(ObjectTerm):
 class Projector:
     """Evaluates Projections in one stage."""
 
-    sight: ProjectionSight
+    inputs: ProjectionInputs
     scopes: Scopes
     failures: Failures = field(default_factory=Failures)
 
@@ -76,7 +76,7 @@ class Projector:
     def of(cls, view: View, rules: InForce, now: datetime) -> "Projector":
         """Prepare for the objects of a view."""
         compiled = rules.compiled.of(Rollout)
-        return cls(ProjectionSight(view, rules.settings, compiled), Scopes.of(view, rules, now))
+        return cls(ProjectionInputs(view, rules.settings, compiled), Scopes.of(view, rules, now))
 
     def selects(self, projection: Projection, item: ProjectionItem, values: Mapping[str, object]) -> bool:
         """Is there a file for the item? Raises PolicyFailure."""
@@ -125,8 +125,8 @@ def of_clusters(
     view: View, now: datetime, rules: InForce
 ) -> Iterator[Decision | ProjectedFile | RecordsBefore | Failed | Finding]:
     """Decide the files that each cluster has of its own."""
-    found = rules.compiled.of(Projection)
-    projections = {one.id: one for one in found if one.source.of_cluster}
+    compiled = rules.compiled.of(Projection)
+    projections = {projection.id: projection for projection in compiled if projection.source.of_cluster}
     projector = Projector.of(view, rules, now)
 
     def decide(obj: Object) -> Iterator[Decision | ProjectedFile | RecordsBefore]:
@@ -135,7 +135,7 @@ def of_clusters(
             yield RecordsBefore(obj.id, before)
         for id_, projection in projections.items():
             if projection.kind is obj.kind:
-                item = projector.sight.item(obj.id, id_.name, "cluster")
+                item = projector.inputs.item(obj.id, id_.name, "cluster")
                 yield from _outcomes(projector, projection, item, obj.id, before.get(id_.name))
 
     if projections or any(entries_of(view.previous.get(obj.id)) for obj in view.clusters()):
@@ -178,55 +178,57 @@ def of_fleet(
     recorded: Mapping[ObjectId, RecordsBefore],
 ) -> Iterator[Decision | ProjectedFile | Failed | Finding]:
     """Decide all other files, and which files collide."""
-    found = {one.id: one for one in rules.compiled.of(Projection)}
+    projections = {projection.id: projection for projection in rules.compiled.of(Projection)}
     projector = Projector.of(shared, rules, now)
 
     def decide(obj: Object) -> Iterator[Decision | ProjectedFile]:
-        projection = found.get(obj.id)
+        projection = projections.get(obj.id)
         if projection is not None and not projection.source.of_cluster:
             yield from _of_projection(projector, projection, entries_of(shared.previous.get(obj.id)))
 
     outcomes = list(each(shared.of(PROJECTION), decide))
     yield from outcomes
-    failed = grouped(((one.policy, one.at), one) for one in projector.failures.seen)
-    for (owner, _), same in failed.items():  # what a part records is of objects that it decides
-        message = f"{same[0].message} (for {same[0].object})"
-        yield same[0]._replace(object=owner, message=message, number=len(same))
-    decided = (one for one in outcomes if isinstance(one, Decision))
-    yield from _collisions(shared.with_decisions(decided), governing, recorded, found)
+    failed = grouped(((failure.policy, failure.at), failure) for failure in projector.failures.seen)
+    for (owner, _), failures in failed.items():  # what a part records is of objects that it decides
+        message = f"{failures[0].message} (for {failures[0].object})"
+        yield failures[0]._replace(object=owner, message=message, number=len(failures))
+    decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
+    yield from _collisions(shared.with_decisions(decided), governing, recorded, projections)
 
 
 def _of_projection(
     projector: Projector, projection: Projection, before: Mapping[str, Tree]
 ) -> Iterator[Decision | ProjectedFile]:
-    sight, source, owner = projector.sight, projection.source, projection.id
+    inputs, source, owner = projector.inputs, projection.source, projection.id
     if source.gathered is not None:
         yield from _gathered(projector, projection, before.get(_ALL))
         return
-    if sight.view.unidentified:
+    if inputs.view.unidentified:
         for entry in sorted(before):
             yield _decide(owner, entry, before[entry], _because(owner, owner, _KEPT))
         return
-    for item in source.items(sight, projection.kind, projection.named):
+    for item in source.items(inputs, projection.kind, projection.named):
         yield from _outcomes(projector, projection, item, owner, before.get(item.entry))
 
 
 def _gathered(projector: Projector, projection: Projection, before: Tree) -> Iterator[Decision | ProjectedFile]:
     """Decide the one file about all items."""
-    sight, source, owner = projector.sight, projection.source, projection.id
+    inputs, source, owner = projector.inputs, projection.source, projection.id
     assert source.gathered is not None
     item, chosen = None, list[Mapping[str, object]]()
     try:
-        for item in source.items(sight, projection.kind, projection.named):
-            if projection.selector.matches(item.labels) and projector.selects(projection, item, one := item.values()):
-                chosen.append(one)
+        for item in source.items(inputs, projection.kind, projection.named):
+            if projection.selector.matches(item.labels) and projector.selects(
+                projection, item, values := item.values()
+            ):
+                chosen.append(values)
         item = None
-        path, text = projector.project(projection, owner, source.gathered(sight, chosen))
-    except (UnreadInput, PolicyFailure) as why:
-        if isinstance(why, PolicyFailure):
-            projector.failures.add(projection, why, owner if item is None else item.about)
+        path, text = projector.project(projection, owner, source.gathered(inputs, chosen))
+    except (UnreadInput, PolicyFailure) as error:
+        if isinstance(error, PolicyFailure):
+            projector.failures.add(projection, error, owner if item is None else item.about)
         if before is not None:
-            reason = "its expression fails" if isinstance(why, PolicyFailure) else _KEPT
+            reason = "its expression fails" if isinstance(error, PolicyFailure) else _KEPT
             yield _decide(owner, _ALL, before, _because(owner, owner, reason))
         return
     yield _decide(owner, _ALL, record_of(path, text), _because(owner, owner))
@@ -261,41 +263,43 @@ def _collisions(
                 name = entry if is_cluster(id_) else id_.name
                 by_projection.setdefault(name, []).append(_RecordedFile(record["file"], id_, entry))
     for name, files in sorted(by_projection.items()):
-        found = _colliding(files)
+        colliding = _colliding(files)
         projection = projections.get(PROJECTION.id(name))
-        if not found or projection is None:
+        if not colliding or projection is None:
             continue
         obj = shared.objects[projection.id]
-        yield _collision(obj, found)
-        for one in found:
-            if one.owner in governing.objects or not is_cluster(one.owner):
-                before = entries_of(shared.previous.get(one.owner)).get(one.entry)
+        yield _collision(obj, colliding)
+        for file in colliding:
+            if file.owner in governing.objects or not is_cluster(file.owner):
+                before = entries_of(shared.previous.get(file.owner)).get(file.entry)
             else:
-                known = recorded.get(one.owner)
-                before = known.entries.get(one.entry) if known is not None else None
-            yield _decide(one.owner, one.entry, before, _because(projection.id, one.owner, "two files have its path"))
-            yield ProjectedFile(one.owner, one.entry, None)
+                records_before = recorded.get(file.owner)
+                before = records_before.entries.get(file.entry) if records_before is not None else None
+            yield _decide(
+                file.owner, file.entry, before, _because(projection.id, file.owner, "two files have its path")
+            )
+            yield ProjectedFile(file.owner, file.entry, None)
 
 
 def _colliding(files: list[_RecordedFile]) -> list[_RecordedFile]:
     """The files with the path of another, of its folder, or of either in another case."""
     by_path: dict[str, list[_RecordedFile]] = {}
-    for one in files:
-        by_path.setdefault(one.path.lower(), []).append(one)
-    wrong = {path for path, same in by_path.items() if len(same) > 1}
+    for file in files:
+        by_path.setdefault(file.path.lower(), []).append(file)
+    wrong = {path for path, files_there in by_path.items() if len(files_there) > 1}
     for path in by_path:
         steps = path.split("/")
         above = {"/".join(steps[:number]) for number in range(1, len(steps))} & by_path.keys()
         if above:
             wrong |= {path, *above}
-    return sorted(one for path in wrong for one in by_path[path])
+    return sorted(file for path in wrong for file in by_path[path])
 
 
-def _collision(obj: Object, found: list[_RecordedFile]) -> Finding:
-    labels = sorted(one.label for one in found)
+def _collision(obj: Object, colliding: list[_RecordedFile]) -> Finding:
+    labels = sorted(file.label for file in colliding)
     more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
     names = ", ".join(labels[:_MOST_NAMED]) + more
-    message = f"files of {obj.id} collide at {found[0].path}: those for {names}"
+    message = f"files of {obj.id} collide at {colliding[0].path}: those for {names}"
     hint = "put the cluster's name into the path; until then these files stay as they are"
     return finding_at(obj, _AT_PATH, Code.PROJECTIONS_COLLIDE, message, hint)
 
