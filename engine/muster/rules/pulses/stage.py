@@ -77,8 +77,8 @@ def stage(
     policies = rules.compiled.of(PulsePolicy)
     pulses = _PublishedPulses.of(published, policies)
 
-    def evaluate(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
-        obj = view.declared(found)
+    def evaluate(policy: PulsePolicy, target: Object) -> Iterator[Pulse | Wake]:
+        obj = view.declared(target)
         if not policy.target.selects(obj):
             return
         base = bases.get(obj.id)
@@ -220,9 +220,9 @@ def event_id(
     """
     reports = scope["reports"]
     assert isinstance(reports, list)
-    heard = max((report["observed_time"] for report in reports), default="never")
+    last_report = max((report["observed_time"] for report in reports), default="never")
     since = str(created or "never") if last is None else format_time(last.time)
-    return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, heard))))
+    return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, last_report))))
 
 
 def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> tuple[Tree, list[PolicyFailure]]:
@@ -274,8 +274,8 @@ def _nested(payload: PulsePayload, at: At, trees: Mapping[At, Tree]) -> Tree:
 
 
 def _default_data(id_: ObjectId, scope: Mapping[str, object]) -> Tree:
-    own = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
-    return {name: value for name, value in own.items() if value} | {
+    identity = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+    return {name: value for name, value in identity.items() if value} | {
         "generation": scope["generation"],
         "reason": scope["reason"],
     }
