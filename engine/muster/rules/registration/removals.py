@@ -75,8 +75,8 @@ class Removals:
 
 def removals(fleet: Fleet, now: datetime) -> Removals:
     """Return the clusters that are no longer declared, and whether a budget holds their removal."""
-    known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
-    gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
+    served = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
+    gone = tuple(sorted(id_ for id_ in served if not _stays(fleet, id_)))
     approvals = Approvals.of(fleet, now)
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL))}
     frozen = tuple(
@@ -96,7 +96,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     if override is not None and override.covers(now):
         return none
     limits = sorted(
-        ((budget.removable(total), budget) for budget in _applicable_budgets(fleet, now)), key=lambda one: one[0]
+        ((budget.removable(total), budget) for budget in _applicable_budgets(fleet, now)), key=lambda limit: limit[0]
     )
     if not limits or len(gone) <= limits[0][0]:
         return none
@@ -120,14 +120,21 @@ def _applicable_budgets(fleet: Fleet, now: datetime) -> Iterator[Budget]:
 
 def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     """Return the fleet with held clusters counted as broken, so they keep their state."""
-    found = removals(fleet, now)
-    fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
-    held = found.frozen
-    if found.budget is not None:
-        because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
-        held += tuple(Held(id_, REMOVAL, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
-    kept = (one.object for one in held)
-    return replace(fleet, broken=fleet.broken.union(kept), held=(*fleet.held, *held))
+    cluster_removals = removals(fleet, now)
+    fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, cluster_removals)))
+    held = cluster_removals.frozen
+    if cluster_removals.budget is not None:
+        because = Because(
+            str(cluster_removals.budget.id),
+            (Input(("spec", "maxRemoved"), cluster_removals.budget.id),),
+            cluster_removals.text,
+        )
+        held += tuple(
+            Held(id_, REMOVAL, cluster_removals.text, because, wait=cluster_removals.waits.get(id_))
+            for id_ in cluster_removals.gone
+        )
+    held_ids = (removal.object for removal in held)
+    return replace(fleet, broken=fleet.broken.union(held_ids), held=(*fleet.held, *held))
 
 
 def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
@@ -139,15 +146,15 @@ def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
     return list(_findings(fleet, removals(fleet, now)))
 
 
-def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
-    if found.budget is not None:
+def _findings(fleet: Fleet, cluster_removals: Removals) -> Iterator[Finding]:
+    if cluster_removals.budget is not None:
         yield finding(
             Code.REMOVALS_HELD,
-            f"{few([id_.name for id_ in found.gone], 10)} stay: {found.text}",
+            f"{few([id_.name for id_ in cluster_removals.gone], 10)} stay: {cluster_removals.text}",
             hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
-            f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
+            f"`{TRAILER}: {_names(cluster_removals.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
         )
-    for text in fleet.read.idle_allowances if found.budget is not None else ():
+    for text in fleet.read.idle_allowances if cluster_removals.budget is not None else ():
         yield finding(
             Code.TRAILER_ALLOWS_NOTHING,
             f"{TRAILER}: {text!r} names no cluster that its commit removes, and allows nothing",

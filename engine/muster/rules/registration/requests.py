@@ -43,8 +43,8 @@ def stage(view: View, refs: RefsRead) -> Iterator[Decision | Finding]:
         entry: Tree = {}
         if any(type_ in view.conditions(obj.id) for type_ in DECISION_TYPES):
             entry["request"] = request_digest(obj)
-        if (word := human_decision(obj, view.previous.get(obj.id))) is not None:
-            entry["word"] = word.entry
+        if (human := human_decision(obj, view.previous.get(obj.id))) is not None:
+            entry["word"] = human.entry
         if is_denied(view.reported(obj.id)):
             entry["denied"] = True
         certificate = issued_certificate(obj, view.previous.get(obj.id))

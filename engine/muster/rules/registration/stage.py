@@ -61,9 +61,9 @@ def stage(
                 yield from _awaited_lease(view, obj, now)
 
     def awaited(obj: Object) -> Iterator[Decision]:
-        known = obj.id.name in leases or lease_id(obj.id.name) in view.previous
+        has_lease = obj.id.name in leases or lease_id(obj.id.name) in view.previous
         expected = obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id)
-        if (expected or obj.id in refs.lost) and not known:
+        if (expected or obj.id in refs.lost) and not has_lease:
             yield from _awaited_lease(view, obj, now)
 
     yield from each(view.of(MANAGED_CLUSTER), registered)
@@ -103,27 +103,27 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     is gone."""
     reported = view.reported(obj.id).get(JOINED)
     earlier = reported if not certificates and reported is not None and reported.get("status") == "True" else None
-    known = view.conditions_before(obj.id).get(JOINED)
+    last_joined = view.conditions_before(obj.id).get(JOINED)
     spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
     certified = not certificates or obj.id.name in view.once(_with_certificates)
     if spoke and certified and is_accepted(obj):
         because = Because("registration", (Input(("spec", "hubAcceptsClient")), _report_input(lease)), _JOINED)
-    elif known is not None and not _is_younger(obj, known):
+    elif last_joined is not None and not _is_younger(obj, last_joined):
         because = _JOINED_BEFORE
     elif earlier is not None:
         because = Because("registration", (Input(("status", "conditions", (JOINED,))),), _REPORTED)
     else:
         return
-    decided = condition(known or earlier, "True", JOINED, "Managed cluster joined", now=now)
+    decided = condition(last_joined or earlier, "True", JOINED, "Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
 
 
-def _is_younger(obj: Object, known: Tree) -> bool:
+def _is_younger(obj: Object, joined: Tree) -> bool:
     """Was the cluster declared again since this condition became true? If its agent has not spoken either, it is
     another cluster's condition."""
     created, since = (
         try_time(dig(obj.body, "metadata", "creationTimestamp")),
-        try_time(dig(known, "lastTransitionTime")),
+        try_time(dig(joined, "lastTransitionTime")),
     )
     return created is not None and since is not None and created > since
 
@@ -167,14 +167,14 @@ def verify(view: View, now: datetime, refs: RefsRead, unsound: UnsoundObjects) -
         return
 
     def verified(obj: Object) -> Iterator[Decision]:
-        known = identities.get(obj.id.name)
-        if known is None and obj.id in refs.lost:
-            known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
-        if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in refs.lost and not is_accepted(obj)):
+        identity = identities.get(obj.id.name)
+        if identity is None and obj.id in refs.lost:
+            identity = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
+        if identity is None or (obj.kind is MANAGED_CLUSTER and obj.id not in refs.lost and not is_accepted(obj)):
             return
-        statement = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
-        if known.reason:
-            statement = ("False", known.reason, f"Not received: {known.doubt}.")
+        statement = ("True", "SignatureVerified", f"What its agent says is signed by {identity.user}.")
+        if identity.reason:
+            statement = ("False", identity.reason, f"Not received: {identity.doubt}.")
         yield condition_decision(view, obj.id, VERIFIED, statement, _SIGNED, now)
 
     yield from each(view.of(*CLUSTERS), verified)
