@@ -110,7 +110,7 @@ def entries(grounds: Mapping[str, Ground], acting: Iterable[str]) -> list[Tree]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EarlierActions:
     """The actions of a cluster in the last run: `pairs`: with their Remedies; `grounds`: by the Remedy's name; `gone`:
     the names of Remedies that are no longer there."""
 
@@ -119,7 +119,7 @@ class Standing:
     gone: frozenset[str]
 
     @classmethod
-    def of(cls, view: View, id_: ObjectId, is_gone: Callable[[str], bool]) -> "Standing":
+    def of(cls, view: View, id_: ObjectId, is_gone: Callable[[str], bool]) -> "EarlierActions":
         """Those of a cluster; `is_gone` tells whether there is no Remedy of a name."""
         pairs = tuple(pairs_before(view, id_))
         grounds = grounds_before(view.previous.get(id_)) if pairs else {}
@@ -137,17 +137,19 @@ class Standing:
             if ground.earlier is not None and name != remedy.id.name and name not in self.gone:
                 continue
             matches.update(match for match in remedy.matches if ground.covers(match))
-            expressions.update(one.ground for one in remedy.expressions if ground.covers_expression(one))
+            expressions.update(
+                expression.ground for expression in remedy.expressions if ground.covers_expression(expression)
+            )
         ground = Ground(frozenset(matches), frozenset(expressions))
         return ground if ground.present else None
 
 
 def merged(grounds: Iterable[Ground]) -> Ground:
     """Return all matches of some grounds."""
-    known = list(grounds)
+    merging = list(grounds)
     return Ground(
-        frozenset().union(*(ground.matches for ground in known)),
-        frozenset().union(*(ground.expressions for ground in known)),
+        frozenset().union(*(ground.matches for ground in merging)),
+        frozenset().union(*(ground.expressions for ground in merging)),
     )
 
 
@@ -170,8 +172,8 @@ def stale_matches(remedy: Remedy, before: Ground, doubt: StaleInput) -> frozense
 
 def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
     """The actions of the last run with their Remedies."""
-    known = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
-    return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in known)
+    entries = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
+    return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
 
 
 @dataclass(frozen=True, slots=True)

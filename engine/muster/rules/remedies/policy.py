@@ -95,8 +95,8 @@ def compile_remedies(fleet: Fleet) -> Compiled:
 def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
     """Compile one Remedy; None if an expression has an error."""
     environment = policy_environment(CLUSTERS, {})
-    seen = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
-    compiler = Compiler(obj, replace(environment, variables=seen))
+    variables = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
+    compiler = Compiler(obj, replace(environment, variables=variables))
     matches, expressions = [], []
     entries = mappings_at(obj.spec, "decisionMatches")
     for index, entry in enumerate(entries):
@@ -138,9 +138,9 @@ def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
 def _unknown_actions(obj: Object) -> Iterator[Finding]:
     """Actions that nothing carries out. They are still written to `status.remedyActions`, as upstream's schema has no
     list."""
-    said: Sequence[str] = obj.spec.get("actions") or ()
-    for index, action in enumerate(said):
-        if action not in ACTIONS and said.index(action) == index:
+    actions: Sequence[str] = obj.spec.get("actions") or ()
+    for index, action in enumerate(actions):
+        if action not in ACTIONS and actions.index(action) == index:
             hint = did_you_mean(action, ACTIONS) or f"the known actions are {', '.join(ACTIONS)}"
             at: At = ("spec", "actions", index)
             yield finding_at(obj, at, Code.UNKNOWN_ACTION, f"nothing carries out the action {action!r}", hint)

@@ -24,10 +24,10 @@ from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import (
+    EarlierActions,
     Ground,
     Pair,
     RequestedActions,
-    Standing,
     matched,
     merged,
     stale_matches,
@@ -126,8 +126,8 @@ def stage(
     remedies = Remedies.of(view, governing, scopes, stale_inputs, failures)
 
     def requested(obj: Object) -> Iterator[RequestedActions]:
-        if in_service(obj) and (found := remedies.request(obj)) != RequestedActions(obj.id):
-            yield found
+        if in_service(obj) and (request := remedies.request(obj)) != RequestedActions(obj.id):
+            yield request
 
     yield from each(view.clusters(), requested)
     yield from failures.seen
@@ -159,18 +159,18 @@ class Remedies:
         self.scopes.clock.reset()
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
-        standing = Standing.of(self.view, obj.id, self._is_gone)
+        earlier = EarlierActions.of(self.view, obj.id, self._is_gone)
         remedies = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
         remedies.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
-        remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, standing))
+        remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, earlier))
         # An error in a Remedy is no recovery: its requests stand, and budgets count them.
-        wanted = {pair for pair in standing.pairs if self.shared.is_unread(REMEDY.id(pair[1]))}
+        wanted = {pair for pair in earlier.pairs if self.shared.is_unread(REMEDY.id(pair[1]))}
         could, grounds, stale_types = set[Pair](), {}, set[str]()
         doubt = self.stale_inputs.about(obj) if remedies else None
         scope: Variables | None = None
         for remedy in remedies.values():
             assert doubt is not None
-            name, before = remedy.id.name, standing.actions(remedy) if standing.pairs else {}
+            name, before = remedy.id.name, earlier.actions(remedy) if earlier.pairs else {}
             could.update((action, name) for action in before)
             answer = _NO_ANSWER
             if remedy.expressions:
@@ -179,13 +179,13 @@ class Remedies:
                     scope["conditions"] = conditions
                 answer = self._answer(remedy, obj, scope, doubt)
             held = Ground(frozenset(matched(remedy, statuses)), answer.holding)
-            kept = {action: _kept(remedy, ground, doubt, answer) for action, ground in before.items()}
+            remaining = {action: _kept(remedy, ground, doubt, answer) for action, ground in before.items()}
             if remedy.immediate or held.present:
                 wanted.update((action, name) for action in remedy.actions)
             else:
-                wanted.update((action, name) for action, ground in kept.items() if ground.present)
-                stale_types.update(_stale_types(kept.values(), answer))
-            acting = (held, *kept.values())
+                wanted.update((action, name) for action, ground in remaining.items() if ground.present)
+                stale_types.update(_stale_types(remaining.values(), answer))
+            acting = (held, *remaining.values())
             if remedy.immediate or any(ground.present for ground in acting):
                 grounds[name] = merged(acting)
             elif before:
@@ -200,10 +200,10 @@ class Remedies:
         """Is there no Remedy of this name any more, nor possibly one in an unreadable file?"""
         return name not in self._by_name and not self.shared.is_unread(REMEDY.id(name))
 
-    def _with_grounds(self, obj: Object, standing: Standing) -> Iterator[Remedy]:
+    def _with_grounds(self, obj: Object, earlier: EarlierActions) -> Iterator[Remedy]:
         """The Remedies that may have a match for which an action of the last run stands."""
-        for name in {name for _, name in standing.pairs}:
-            ground = standing.grounds.get(name)
+        for name in {name for _, name in earlier.pairs}:
+            ground = earlier.grounds.get(name)
             remedies = [self._by_name[name]] if name in self._by_name else []
             if ground is not None and ground.earlier is None:
                 for match in _matches(ground.matches, ground.expressions):
@@ -218,9 +218,9 @@ class Remedies:
         holding, open_ = set(), {}
         budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
-            seen = Variables(scope.__getitem__)
-            watched = () if expression.handles_silence else record_reads(seen, doubt)
-            result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
+            recorded_scope = Variables(scope.__getitem__)
+            watched = () if expression.handles_silence else record_reads(recorded_scope, doubt)
+            result = expression.when.run(recorded_scope, clock=self.scopes.clock, budget=budget, trace=note is not None)
             if note is not None:
                 note.take(expression.when, expression.at, result)
             stale_types = frozenset(type_ for reads in watched for type_ in reads.stale_types)
@@ -239,8 +239,8 @@ def _kept(remedy: Remedy, before: Ground, doubt: StaleInput, answer: _Answer) ->
     return Ground(stale_matches(remedy, before, doubt), before.expressions & answer.open.keys())
 
 
-def _stale_types(kept: Iterable[Ground], answer: _Answer) -> Iterator[str]:
-    for ground in kept:
+def _stale_types(grounds: Iterable[Ground], answer: _Answer) -> Iterator[str]:
+    for ground in grounds:
         yield from ground.types
         for digest in ground.expressions:
             yield from answer.open[digest]

@@ -54,14 +54,14 @@ def _actions(
 ) -> Iterator[Decision | Held]:
     """Decide the actions of one cluster."""
     before = _texts(view.before(obj.id, *map(str, ACTIONS)))
-    known = grounds_before(view.previous.get(obj.id))
+    grounds = grounds_before(view.previous.get(obj.id))
     if obj.deleting:
-        yield from _decide(obj, before, pairs_before(view, obj.id), known, _KEPT, None)
+        yield from _decide(obj, before, pairs_before(view, obj.id), grounds, _KEPT, None)
         return
     if not in_service(obj):
         return
     requested = requested or RequestedActions(obj.id)
-    pairs, asked = set(requested.pairs), bool(requested.pairs)
+    pairs, any_requested = set(requested.pairs), bool(requested.pairs)
     frozen = requested.standing - pairs
     if frozen and not allowance.freezes(view, obj.id):
         frozen = frozenset()
@@ -71,9 +71,9 @@ def _actions(
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}
-    because = _because(pairs, requested, frozen=bool(frozen)) if pairs else _ALL_HELD if asked else _BECAUSE
+    because = _because(pairs, requested, frozen=bool(frozen)) if pairs else _ALL_HELD if any_requested else _BECAUSE
     actions = sorted({action for action, _ in pairs})
-    yield from _decide(obj, actions, sorted(pairs), {**known, **requested.grounds}, because, requested.horizon)
+    yield from _decide(obj, actions, sorted(pairs), {**grounds, **requested.grounds}, because, requested.horizon)
 
 
 def _decide(
@@ -87,8 +87,8 @@ def _decide(
         yield Decision(obj.id, ACTIONS, actions if actions or overwritten else None, because, horizon)
     if origins:
         yield Decision(obj.id, ORIGINS, origins, because, horizon)
-    if standing := entries(grounds, (remedy for _, remedy in pairs)):
-        yield Decision(obj.id, GROUNDS, standing, because, horizon)
+    if ground_entries := entries(grounds, (remedy for _, remedy in pairs)):
+        yield Decision(obj.id, GROUNDS, ground_entries, because, horizon)
 
 
 def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool) -> Because:
