@@ -90,8 +90,8 @@ def judge(report: ParsedReport, situation: Situation) -> Verdict:
     in time does not become too old.
     """
     stored = situation.stored
-    there = situation.generation is not None and report.namespace == situation.cluster
-    if there and stored is not None and same_report(stored.spec, report.spec):
+    in_its_namespace = situation.generation is not None and report.namespace == situation.cluster
+    if in_its_namespace and stored is not None and same_report(stored.spec, report.spec):
         return replace(_GOOD, repeated=True)
     return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
 

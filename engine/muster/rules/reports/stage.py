@@ -61,9 +61,9 @@ def stage(view: View, now: datetime, rules: InForce, traits: Traits) -> Iterator
     stored = stored_reports(view)
     incoming, limits = _by_adapter(view), _limits(rules.settings)
 
-    def decide(of: Reports) -> Iterator[Decision]:
-        situation = _situation(view, traits, limits, of.key[0], stored.get(of.key), now)
-        yield from _of_adapter(view, incoming.get(of.key, []), situation)
+    def decide(reports: Reports) -> Iterator[Decision]:
+        situation = _situation(view, traits, limits, reports.key[0], stored.get(reports.key), now)
+        yield from _of_adapter(view, incoming.get(reports.key, []), situation)
 
     keys = sorted({*stored, *incoming})
     yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), decide)
@@ -92,13 +92,13 @@ class Reports:
 
 def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
     """The sound reports by object and adapter, newest first, then by name."""
-    found = grouped(
+    by_adapter = grouped(
         ((target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"])), obj) for obj in view.of(ADAPTER_REPORT)
     )
-    for objects in found.values():
+    for objects in by_adapter.values():
         if len(objects) > 1:
             objects.sort(key=_newness, reverse=True)
-    return found
+    return by_adapter
 
 
 def _newness(obj: Object) -> tuple[int, datetime]:
@@ -130,37 +130,37 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
 
 def _was_read(view: View, obj: Object) -> bool:
     """Did an earlier run read the report in time?"""
-    known = mapping_at(view.previous.get(obj.id), "status", "muster")
-    if "judged" in known and known["judged"] == spec_digest(obj.spec):
+    record = mapping_at(view.previous.get(obj.id), "status", "muster")
+    if "judged" in record and record["judged"] == spec_digest(obj.spec):
         return True
     stored = accepted_in(view, obj.id)
     return stored is not None and same_report(stored.spec, obj.spec)
 
 
 def _records(
-    view: View, counts: Accepted | None, before: Accepted | None, said: Mapping[ObjectId, Verdict],
+    view: View, counts: Accepted | None, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict],
     digests: Mapping[ObjectId, str],
 ) -> Iterator[Decision]:  # fmt: skip
     left = dict(digests)
     if counts is not None:
-        own = left.pop(counts.holder, None)
-        if counts.holder not in said:  # not decided in this run, so its record stays
-            own = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
-        value = {**counts.bookkeeping, "judged": own} if own else counts.bookkeeping
-        yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, said))
+        judged = left.pop(counts.holder, None)
+        if counts.holder not in verdicts:  # not decided in this run, so its record stays
+            judged = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
+        value = {**counts.bookkeeping, "judged": judged} if judged else counts.bookkeeping
+        yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, verdicts))
         if before is not None and before.holder != counts.holder and before.holder not in left:
             yield Decision(before.holder, MUSTER, None, _BECAUSE)
     for id_, digest in left.items():
         yield Decision(id_, (*MUSTER, "judged"), digest, _ONCE)
 
 
-def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[ObjectId, Verdict]) -> Because:
+def _why(view: View, counts: Accepted, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict]) -> Because:
     """Why a report counts: it was just accepted, is repeated, or nothing newer counts."""
     if counts is not before:
         return _BECAUSE
-    if (same := next((id_ for id_, verdict in said.items() if verdict.repeated), None)) is not None:
+    if (same := next((id_ for id_, verdict in verdicts.items() if verdict.repeated), None)) is not None:
         return Because(RULE, (Input(("spec",), same),), _COUNTS)
-    if counts.holder in said:
+    if counts.holder in verdicts:
         return _OUTLASTS
     return _BROKEN if counts.holder in view.broken or view.unidentified else _GONE
 
