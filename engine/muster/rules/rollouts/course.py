@@ -28,8 +28,8 @@ class RolloutCourse:
         """Parse a derived status. `broken`: the topics of freezes in force, others are forgotten."""
         muster = mapping_at(status, "muster")
         rollback = mapping_at(muster, "rollback")
-        known = map(str, muster.get("approved") or ())
-        approved = {one for one in known if " " not in one or one.rpartition(" ")[2] in broken}
+        entries = map(str, muster.get("approved") or ())
+        approved = {entry for entry in entries if " " not in entry or entry.rpartition(" ")[2] in broken}
         return cls(
             str(dig(status, "revision") or ""), str(dig(status, "completed") or ""), try_time(dig(status, "started")),
             approved, str(rollback.get("from", "")), try_time(rollback.get("since")),

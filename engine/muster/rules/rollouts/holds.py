@@ -42,59 +42,61 @@ class StartHolds:
         """What people approved, and the freezes in force."""
         return self.allowance.approvals
 
-    def blocked(self, one: RolloutStage, *, begun: bool) -> StartBlock | None:
+    def blocked(self, stage: RolloutStage, *, begun: bool) -> StartBlock | None:
         """Why no cluster of the stage may start now."""
         if self.rollout.paused:
             return StartBlock("Paused", "spec.paused is true")
         if self.course.backwards:  # what went wrong is undone at any hour, and needs no further word
             return None
-        return self._unapproved(one, begun=begun) or self._closed(one)
+        return self._unapproved(stage, begun=begun) or self._closed(stage)
 
-    def frozen(self, one: RolloutStage, chosen: Sequence[str]) -> dict[str, StartBlock]:
+    def frozen(self, stage: RolloutStage, chosen: Sequence[str]) -> dict[str, StartBlock]:
         """The clusters that a freeze holds."""
         if self.course.backwards or self.rollout.paused:
             return {}
-        known = {word.rpartition(" ")[2] for word in self.course.approved if word.startswith(f"{one.name} ")}
-        broken = set(known)
-        effect = f"{ROLLOUT_EFFECT} {one.name} {self.course.revision}"
+        already_broken = {
+            entry.rpartition(" ")[2] for entry in self.course.approved if entry.startswith(f"{stage.name} ")
+        }
+        broken = set(already_broken)
+        effect = f"{ROLLOUT_EFFECT} {stage.name} {self.course.revision}"
         frozen = self.approvals.frozen_starts(self.shared, self.rollout.id, effect, chosen, broken)
-        if broken != known:
-            self.course.approved |= {one.name, *(f"{one.name} {topic}" for topic in broken)}
+        if broken != already_broken:
+            self.course.approved |= {stage.name, *(f"{stage.name} {topic}" for topic in broken)}
         return {name: StartBlock("Waiting", held.reason, held.horizon, held) for name, held in frozen.items()}
 
-    def _unapproved(self, one: RolloutStage, *, begun: bool) -> StartBlock | None:
-        if one.name in self.course.approved or begun:
+    def _unapproved(self, stage: RolloutStage, *, begun: bool) -> StartBlock | None:
+        if stage.name in self.course.approved or begun:
             return None
-        effect = f"{ROLLOUT_EFFECT} {one.name} {self.course.revision}"
-        topic = ROLLOUT_TOPIC if one.approval else ""
+        effect = f"{ROLLOUT_EFFECT} {stage.name} {self.course.revision}"
+        topic = ROLLOUT_TOPIC if stage.approval else ""
         wait = self.approvals.wait(self.shared, self.rollout.id, effect, topic, ())
         if wait is None:
             return None
         if wait.approved:
-            self.course.approved.add(one.name)
+            self.course.approved.add(stage.name)
             return None
         held = self.approvals.held(self.rollout.id, effect, wait)
         return StartBlock("Waiting", held.reason, held=held)
 
-    def _closed(self, one: RolloutStage) -> StartBlock | None:
+    def _closed(self, stage: RolloutStage) -> StartBlock | None:
         """Is no Calendar of the stage open?"""
-        if not one.windows:
+        if not stage.windows:
             return None
-        found = self.calendars(one)
-        if not found:
-            return StartBlock("Waiting", f"there is no calendar {one.windows[0]!r}")
-        if any(calendar.is_open(self.now) for calendar in found):
+        calendars = self.calendars(stage)
+        if not calendars:
+            return StartBlock("Waiting", f"there is no calendar {stage.windows[0]!r}")
+        if any(calendar.is_open(self.now) for calendar in calendars):
             return None
-        changes = [calendar.next_change(self.now) for calendar in found]
+        changes = [calendar.next_change(self.now) for calendar in calendars]
         until = earliest(*changes)
-        first = found[changes.index(until)]
+        first = calendars[changes.index(until)]
         ends = f" until {format_time(until)}" if until is not None else ""
         return StartBlock("Waiting", f"{first.why_closed(self.now)}{ends}", until)
 
-    def calendars(self, one: RolloutStage) -> list[Calendar]:
+    def calendars(self, stage: RolloutStage) -> list[Calendar]:
         """The Calendars of a stage."""
-        known = self.rules.calendars_by_name
-        return [known[name] for name in one.windows if name in known]
+        by_name = self.rules.calendars_by_name
+        return [by_name[name] for name in stage.windows if name in by_name]
 
     def budget(self, name: str) -> StartBlock | None:
         """The budget that holds a cluster."""

@@ -39,10 +39,10 @@ def rollout_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
         name = str(dig(obj.spec, "placementRef", "name"))
         placement = placements.get((obj.id.namespace, name))
         if placement is None:
-            known = [other for namespace, other in placements if namespace == obj.id.namespace]
+            names = [other for namespace, other in placements if namespace == obj.id.namespace]
             at: At = ("spec", "placementRef", "name")
             message = f"there is no Placement {name!r} in the namespace {obj.id.namespace!r}"
-            yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known))
+            yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, names))
         else:
             strategy = ("decisionStrategy", "groupStrategy", "decisionGroups")
             groups = {str(group.get("groupName")) for group in mappings_at(placement.spec, *strategy)}
@@ -54,15 +54,15 @@ def rollout_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
             yield from _unselected(fleet, rollout)
 
 
-def _calendars(obj: Object, known: Collection[str]) -> Iterator[Finding]:
+def _calendars(obj: Object, calendars: Collection[str]) -> Iterator[Finding]:
     stages = [("spec", "stages", index) for index in range(len(mappings_at(obj.spec, "stages")))]
     bodies = [(("spec",), obj.spec), *zip(stages, mappings_at(obj.spec, "stages"), strict=True)]
     for at, body in bodies:
         for index, name in enumerate(body.get("windows") or ()):
-            if name not in known:
+            if name not in calendars:
                 message = f"there is no Calendar {name!r}, so nothing starts in it"
-                where: At = (*at, "windows", index)
-                yield finding_at(obj, where, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known))
+                path: At = (*at, "windows", index)
+                yield finding_at(obj, path, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, calendars))
 
 
 def _groups(obj: Object, groups: Collection[str], placement: Object) -> Iterator[Finding]:
@@ -103,14 +103,14 @@ def _unselected(fleet: FleetWithPolicies, rollout: Rollout) -> Iterator[Finding]
     left = {
         obj.id.name
         for obj in fleet.of(MANAGED_CLUSTER)
-        if not any(one.selector.matches(obj.labels) for one in rollout.stages)
+        if not any(stage.selector.matches(obj.labels) for stage in rollout.stages)
     }
     names = sorted(selected_clusters(fleet, fleet.rules, rollout.placement, left))
     if names:
-        listed = ", ".join(names[:_MOST_NAMES]) + (
+        clusters = ", ".join(names[:_MOST_NAMES]) + (
             f" and {len(names) - _MOST_NAMES} more" if names[_MOST_NAMES:] else ""
         )
-        message = f"no stage of {rollout.id} selects {listed}, so these clusters of {rollout.placement} get nothing"
+        message = f"no stage of {rollout.id} selects {clusters}, so these clusters of {rollout.placement} get nothing"
         hint = "add a last stage without a selector, or narrow the Placement"
         yield finding_at(rollout.source, ("spec", "stages"), Code.CLUSTER_WITHOUT_STAGE, message, hint)
 
@@ -121,15 +121,17 @@ def window_findings(fleet: FleetWithPolicies, now: datetime) -> Iterator[Finding
     freezes = [freeze for freeze in freezes_of(fleet.settings, fleet) if SORTS[ROLLOUT_EFFECT] in freeze.holds]
     for rollout in fleet.compiled.of(Rollout):
         for index, stage in enumerate(rollout.stages):
-            found = [calendars[name] for name in stage.windows if name in calendars]
-            if len(found) < len(stage.windows) or not found:
+            windows = [calendars[name] for name in stage.windows if name in calendars]
+            if len(windows) < len(stage.windows) or not windows:
                 continue  # a missing one has a finding of its own
-            if any(_can_start(found, held, now) for held in _frozen(fleet, freezes, stage)):
+            if any(_can_start(windows, held, now) for held in _frozen(fleet, freezes, stage)):
                 continue
-            own = "windows" in (mappings_at(rollout.source.spec, "stages") or [{}])[index]
-            at: At = ("spec", "stages", index, "windows") if own else ("spec", "windows")
-            why = "its windows never open" if not _can_start(found, (), now) else "its windows are open in freezes only"
-            message = f"no cluster can start in stage {stage.name!r} of {rollout.id}, for two years from now: {why}"
+            of_stage = "windows" in (mappings_at(rollout.source.spec, "stages") or [{}])[index]
+            at: At = ("spec", "stages", index, "windows") if of_stage else ("spec", "windows")
+            reason = (
+                "its windows never open" if not _can_start(windows, (), now) else "its windows are open in freezes only"
+            )
+            message = f"no cluster can start in stage {stage.name!r} of {rollout.id}, for two years from now: {reason}"
             yield finding_at(rollout.source, at, Code.TIME_NEVER_COMES, message, "compare them with Fleet.spec.freezes")
 
 
@@ -139,10 +141,10 @@ def _frozen(fleet: Fleet, freezes: Sequence[Freeze], stage: RolloutStage) -> Col
     if all(not freeze.selector.requirements for freeze in freezes):
         return [tuple(freezes)]
     selected = [obj for obj in fleet.of(MANAGED_CLUSTER) if stage.selector.matches(obj.labels)]
-    found = {tuple(f.name for f in freezes if f.selects(fleet, obj.id)) for obj in selected} or {
+    combinations = {tuple(f.name for f in freezes if f.selects(fleet, obj.id)) for obj in selected} or {
         tuple(freeze.name for freeze in freezes if not freeze.selector.requirements)
     }
-    return [tuple(freeze for freeze in freezes if freeze.name in names) for names in sorted(found)]
+    return [tuple(freeze for freeze in freezes if freeze.name in names) for names in sorted(combinations)]
 
 
 def _can_start(calendars: Sequence[Calendar], freezes: Sequence[Freeze], now: datetime) -> bool:

@@ -189,8 +189,8 @@ _KEPT: Final = "until this is fixed its clusters keep what they have"
 
 def _computed(obj: Object, compiler: Compiler) -> cel.Program:
     variables = {"self": object_type(ROLLOUT), "fleet": spec_type(FLEET)}
-    own = Compiler(obj, cel.Env(variables=variables, max_cost=compiler.environment.max_cost), compiler.findings)
-    return own.string(("spec", "revision", "from"))
+    of_revision = Compiler(obj, cel.Env(variables=variables, max_cost=compiler.environment.max_cost), compiler.findings)
+    return of_revision.string(("spec", "revision", "from"))
 
 
 def _stages(
@@ -232,9 +232,11 @@ def _concurrency(obj: Object, limits: Mapping[str, Tree], at: At) -> Iterator[Fi
 def _gates(obj: Object, compiler: Compiler, at: At) -> Iterator[Gate]:
     holder: Tree = obj.spec if len(at) == 1 else mappings_at(obj.spec, "stages")[at[2]]  # type: ignore[index]
     for index, gate in enumerate(mappings_at(holder, "gate")):
-        where: At = (*at, "gate", index, "expression")
-        because = Because(f"{obj.id}#{gate['name']}", (Input(where, obj.id),))
-        yield Gate(gate["name"], compiler.condition(where), where, gate.get("onFalse") == "Fail", because)
+        expression_path: At = (*at, "gate", index, "expression")
+        because = Because(f"{obj.id}#{gate['name']}", (Input(expression_path, obj.id),))
+        yield Gate(
+            gate["name"], compiler.condition(expression_path), expression_path, gate.get("onFalse") == "Fail", because
+        )
 
 
 def gate_scope(rollout: Rollout, entry: ClusterRollout, works: Mapping[str, Tree]) -> Mapping[str, object]:

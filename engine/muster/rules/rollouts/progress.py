@@ -71,8 +71,8 @@ class _Progress:
         return grouped((work.id.namespace, work) for work in self.view.of(MANIFEST_WORK))
 
     def decide(self, obj: Object) -> Iterator[Decision]:
-        known = mapping_at(self.view.previous.get(obj.id), *ROLLOUTS)
-        for key, value in known.items():
+        entries = mapping_at(self.view.previous.get(obj.id), *ROLLOUTS)
+        for key, value in entries.items():
             rollout, entry = self.rollouts.get(key), ClusterRollout.read(value)
             if rollout is not None and entry is not None:
                 yield self._judged(obj, rollout, entry)
@@ -93,17 +93,19 @@ class _Progress:
             name = gate.name if gate is not None else ""
             if state == PROGRESSING and not rollout.stage(entry.stage).gates:
                 name, because = obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "not available")
-        found = replace(
+        judged_entry = replace(
             entry, state=progress.state, since=progress.since, silent_after=progress.silent_after, gate=name
         )
         limits = rollout.stage(entry.stage).limits
-        done = judged(found.status(obj.id.name), Strategy(limits=limits), self.now)
+        done = judged(judged_entry.status(obj.id.name), Strategy(limits=limits), self.now)
         if progress.state != FAILED:  # a failure is one before and after its deadline
-            found = replace(found, state=done.state, since=done.since or found.since)
+            judged_entry = replace(judged_entry, state=done.state, since=done.since or judged_entry.since)
         # The end of a soak changes nothing here: the step waits for it.
-        ahead = second_after(self.now) if found.since == self.now else None if done.soaking else done.until
+        ahead = second_after(self.now) if judged_entry.since == self.now else None if done.soaking else done.until
         ahead = None if ahead is not None and ahead <= self.now else ahead
-        return Decision(obj.id, path, found.entry(), because._replace(text=_text(found)), earliest(flips, ahead))
+        return Decision(
+            obj.id, path, judged_entry.entry(), because._replace(text=_text(judged_entry)), earliest(flips, ahead)
+        )
 
     def _passed(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> tuple[str | None, Gate | None]:
         """The state by the gates, and the one that decided; no state if nothing is heard of the cluster."""
@@ -148,9 +150,9 @@ def _text(entry: ClusterRollout) -> str:
 def move(view: View, now: datetime, rules: InForce, moves: Mapping[ObjectId, RolloutMoves]) -> Iterator[Decision]:
     """Give clusters the revisions that the steps of this run decided."""
     for obj in view.of(MANAGED_CLUSTER):
-        own = moves.get(obj.id)
-        for key, entry in own.entries.items() if own is not None else ():
-            rollout = next(one for one in rules.compiled.of(Rollout) if one.key == key)
+        cluster_moves = moves.get(obj.id)
+        for key, entry in cluster_moves.entries.items() if cluster_moves is not None else ():
+            rollout = next(candidate for candidate in rules.compiled.of(Rollout) if candidate.key == key)
             value: Tree = None if entry is None else entry.entry()
             because = _GONE if entry is None else rollout.because._replace(text=_text(entry))
             ahead = second_after(now) if entry is not None and entry.since == now else None
@@ -159,7 +161,7 @@ def move(view: View, now: datetime, rules: InForce, moves: Mapping[ObjectId, Rol
 
 def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[str, ClusterRollout]:
     """The clusters' entries of a Rollout as this run has decided them, by name."""
-    found = {}
+    entries = {}
     for id_ in clusters:
         value = view.now(id_, *ROLLOUTS, key)
         if value is None:  # what a failed stage left as it was is in one piece
@@ -167,8 +169,8 @@ def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[st
         if value is None and id_ in view.broken:
             value = dig(view.previous.get(id_), *ROLLOUTS, key)
         if (entry := ClusterRollout.read(value)) is not None:
-            found[id_.name] = entry
-    return found
+            entries[id_.name] = entry
+    return entries
 
 
 STAGE = Local(

@@ -32,12 +32,12 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
         if entry.silent_after is not None:
             waits = f"; it is silent, after its last sign of life at {format_time(entry.silent_after)}"
         return f"{has}, in stage {entry.stage}{waits}"
-    own = _stage_of(view, rollout, cluster)
-    if not own:
+    stage = _stage_of(view, rollout, cluster)
+    if not stage:
         return f"{has}: no stage selects it"
     condition: Tree = view.conditions(rollout.id).get(ROLLED_OUT)
-    said = f"{dig(condition, 'reason')}: {dig(condition, 'message')}"
-    return f"{has}; it gets {revision} in stage {own}. {said}"
+    rolled_out = f"{dig(condition, 'reason')}: {dig(condition, 'message')}"
+    return f"{has}; it gets {revision} in stage {stage}. {rolled_out}"
 
 
 def _state(entry: ClusterRollout) -> str:

@@ -68,8 +68,10 @@ def stage(shared: Shared, now: datetime, rules: InForce, allowance: Allowance) -
     if not rollouts:
         return
     stepping = _Rollouts(shared, rules, allowance, now, decided_shards(shared))
-    asked = rollouts.keys() if shared.steps is None else rollouts.keys() & shared.steps.keys()
-    yield from each((obj for obj in shared.of(ROLLOUT) if obj.id in asked), lambda obj: stepping.of(rollouts[obj.id]))
+    included = rollouts.keys() if shared.steps is None else rollouts.keys() & shared.steps.keys()
+    yield from each(
+        (obj for obj in shared.of(ROLLOUT) if obj.id in included), lambda obj: stepping.of(rollouts[obj.id])
+    )
     moves = stepping.moves
     yield from (RolloutMoves(id_, entries) for id_, entries in sorted(moves.items()))
 
@@ -86,10 +88,10 @@ class _Rollouts:
     def of(self, rollout: Rollout) -> list[_Yielded]:
         """The step of one Rollout. What it moves is added only if nothing fails."""
         stepping = _RolloutDecision(self, rollout)
-        found = list(stepping.decide())
+        outcomes = list(stepping.decide())
         for name, entry in stepping.moved.items():
             self.moves.setdefault(MANAGED_CLUSTER.id(name), {})[rollout.key] = entry
-        return found
+        return outcomes
 
 
 class _RolloutDecision:
@@ -208,18 +210,22 @@ class _RolloutDecision:
 
     def _staged(self) -> Iterator[tuple[RolloutStage, tuple[DecisionGroup, ...]]]:
         """The stages in their order, with their clusters as groups of the kernel."""
-        found = tuple(
-            (one, self._with_absent(one, groups))
-            for one, groups in zip(self.rollout.stages, self.table.stages, strict=True)
+        stages = tuple(
+            (stage, self._with_absent(stage, groups))
+            for stage, groups in zip(self.rollout.stages, self.table.stages, strict=True)
         )
         if self.rollout.strategy is not None or not self.course.backwards:
-            return iter(found)
-        return ((one, tuple(replace(g, clusters=g.clusters[::-1]) for g in groups)) for one, groups in reversed(found))
+            return iter(stages)
+        return (
+            (stage, tuple(replace(g, clusters=g.clusters[::-1]) for g in groups)) for stage, groups in reversed(stages)
+        )
 
-    def _with_absent(self, one: RolloutStage, groups: tuple[DecisionGroup, ...]) -> tuple[DecisionGroup, ...]:
-        own = [name for name in self.table.absent if self.rollout.stage(self.entries[name].stage) is one]
-        begun = {name for name, entry in self.entries.items() if entry.revision == self.course.revision} if own else ()
-        return with_absent(self.rollout.strategy or Strategy(), groups, own, begun)
+    def _with_absent(self, stage: RolloutStage, groups: tuple[DecisionGroup, ...]) -> tuple[DecisionGroup, ...]:
+        staying = [name for name in self.table.absent if self.rollout.stage(self.entries[name].stage) is stage]
+        begun = (
+            {name for name, entry in self.entries.items() if entry.revision == self.course.revision} if staying else ()
+        )
+        return with_absent(self.rollout.strategy or Strategy(), groups, staying, begun)
 
     # -- the step
 
@@ -230,7 +236,7 @@ class _RolloutDecision:
             self.course.roll_back(self.target, self.now)
             self._let_go()
             first = self._steps()
-        if not self.course.complete and all(one.step.finished for one in first) and self.table.placed:
+        if not self.course.complete and all(stage_step.step.finished for stage_step in first) and self.table.placed:
             self.course.completed = self.course.revision
             self._let_go()
             return self._steps()
@@ -240,56 +246,57 @@ class _RolloutDecision:
         wanted = self.rollout.on_failure == ROLLBACK and not self.course.backwards and not self.course.complete
         if not wanted or self.course.completed in ("", self.target):
             return False
-        groups = {one.name: own for one, own in self._staged()}
+        groups = {stage.name: stage_groups for stage, stage_groups in self._staged()}
         return any(
-            one.step.breach and self._kernel(one.stage, groups[one.stage.name], one.clusters, heard=True).breach
-            for one in steps
+            stage_step.step.breach
+            and self._kernel(stage_step.stage, groups[stage_step.stage.name], stage_step.clusters, heard=True).breach
+            for stage_step in steps
         )
 
     def _steps(self) -> list[StageStep]:
-        found: list[StageStep] = []
+        steps: list[StageStep] = []
         ready = True
-        for one, groups in list(self._staged()):
-            found.append(self._stage_step(one, groups, ready=ready))
-            step = found[-1].step
+        for stage, groups in list(self._staged()):
+            steps.append(self._stage_step(stage, groups, ready=ready))
+            step = steps[-1].step
             ready = ready and (self.course.complete or (step.finished and not step.breach))
-        return found
+        return steps
 
-    def _stage_step(self, one: RolloutStage, groups: tuple[DecisionGroup, ...], *, ready: bool) -> StageStep:
+    def _stage_step(self, stage: RolloutStage, groups: tuple[DecisionGroup, ...], *, ready: bool) -> StageStep:
         names = tuple(name for group in groups for name in group.clusters)
         entries = [self.entries.get(name) for name in names]
-        if self.rollout.strategy is None and self._is_done(one, entries):
-            return StageStep(one, names, _NOTHING_LEFT)
+        if self.rollout.strategy is None and self._is_done(stage, entries):
+            return StageStep(stage, names, _NOTHING_LEFT)
         if not ready and not any(entries):
-            return StageStep(one, names, replace(_NOTHING_LEFT, pending=names))
+            return StageStep(stage, names, replace(_NOTHING_LEFT, pending=names))
         for name in names:  # a cluster whose labels put it into another stage keeps what it has
             entry = self.entries.get(name)
-            if entry is not None and entry.stage != one.name:
-                self._move(name, replace(entry, stage=one.name))
-        step = self._kernel(one, groups, names)
+            if entry is not None and entry.stage != stage.name:
+                self._move(name, replace(entry, stage=stage.name))
+        step = self._kernel(stage, groups, names)
         chosen = [status.cluster for status in step.rolling if status.state == TO_APPLY]
         if not ready or step.breach or not chosen:
-            return StageStep(one, names, step)
-        frozen = self.holds.frozen(one, chosen)
+            return StageStep(stage, names, step)
+        frozen = self.holds.frozen(stage, chosen)
         begun = any(
             entry is not None and entry.revision == self.course.revision for entry in map(self.entries.get, names)
         )
-        blocked = self.holds.blocked(one, begun=begun) if len(frozen) < len(chosen) else None
+        blocked = self.holds.blocked(stage, begun=begun) if len(frozen) < len(chosen) else None
         if blocked is None:
-            kept = {name: frozen.get(name) or self._unread(name) or self.holds.budget(name) for name in chosen}
-            gate = one.gates[0].name if one.gates else MANAGED_CLUSTER.headline
+            blocks = {name: frozen.get(name) or self._unread(name) or self.holds.budget(name) for name in chosen}
+            gate = stage.gates[0].name if stage.gates else MANAGED_CLUSTER.headline
             for name in chosen:
-                if kept[name] is None:
-                    self._move(name, ClusterRollout(self.course.revision, one.name, PROGRESSING, self.now, gate))
-            blocked = next((held for held in kept.values() if held is not None), None)
+                if blocks[name] is None:
+                    self._move(name, ClusterRollout(self.course.revision, stage.name, PROGRESSING, self.now, gate))
+            blocked = next((held for held in blocks.values() if held is not None), None)
             if blocked is not None:  # when the window closes, that is why they wait
-                self.horizons += [calendar.next_change(self.now) for calendar in self.holds.calendars(one)]
-            step = self._kernel(one, groups, names)
+                self.horizons += [calendar.next_change(self.now) for calendar in self.holds.calendars(stage)]
+            step = self._kernel(stage, groups, names)
         for block in (*frozen.values(), *([blocked] if blocked is not None else [])):
             self.horizons.append(block.until)
             if block.held is not None and block.held not in self.held:
                 self.held.append(block.held)
-        return StageStep(one, names, step, blocked)
+        return StageStep(stage, names, step, blocked)
 
     def _unread(self, name: str) -> StartBlock | None:
         return StartBlock("Waiting", f"cluster {name!r} cannot be read") if name in self.unread else None
@@ -297,32 +304,32 @@ class _RolloutDecision:
     def _is_heard(self, status: ClusterStatus) -> bool:
         return status.silent_after is None and status.cluster not in self.unread
 
-    def _is_done(self, one: RolloutStage, entries: Sequence[ClusterRollout | None]) -> bool:
+    def _is_done(self, stage: RolloutStage, entries: Sequence[ClusterRollout | None]) -> bool:
         """Has every cluster succeeded and soaked? Most stages are done or far ahead, so the kernel is not asked."""
         since = set[datetime]()
         for entry in entries:
             if entry is None or (entry.state, entry.revision, entry.stage) != (
                 SUCCEEDED,
                 self.course.revision,
-                one.name,
+                stage.name,
             ):
                 return False
             since.add(entry.since)
-        strategy = Strategy(limits=one.limits)
+        strategy = Strategy(limits=stage.limits)
         return not any(judged(ClusterStatus("", SUCCEEDED, start), strategy, self.now).soaking for start in since)
 
     def _kernel(
-        self, one: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str], *, heard: bool = False
+        self, stage: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str], *, heard: bool = False
     ) -> Step:
         """The step of a stage. `heard`: without the deadlines that silent and unreadable clusters missed."""
-        strategy = self.rollout.strategy or Strategy(PROGRESSIVE, one.limits)
+        strategy = self.rollout.strategy or Strategy(PROGRESSIVE, stage.limits)
         if self.course.complete:
             strategy = Strategy(strategy.type, replace(strategy.limits, max_failures=Fraction(1)))
-        known = [(name, self.entries[name]) for name in names if name in self.entries]
-        existing = [entry.status(name) for name, entry in known if entry.revision == self.course.revision]
+        entries = [(name, self.entries[name]) for name in names if name in self.entries]
+        existing = [entry.status(name) for name, entry in entries if entry.revision == self.course.revision]
         if heard:
             existing = [status for status in existing if status.state != TIME_OUT or self._is_heard(status)]
-        stale = [entry.status(name) for name, entry in known if entry.revision != self.course.revision]
+        stale = [entry.status(name) for name, entry in entries if entry.revision != self.course.revision]
         length = self.table.group_length if self.rollout.strategy is not None else None
         return next_step(strategy, groups, existing, self.now, stale=stale, group_length=length)
 

@@ -60,10 +60,12 @@ class RolloutStatus:
     def decisions(self) -> Iterator[Decision]:
         """The whole status, after the step."""
         id_, course, steps = self.rollout.id, self.course, self.steps
-        current = next((one for one in steps if not one.step.finished or one.step.breach), None)
-        instants = (*self.horizons, *(one.step.next for one in steps))
+        current = next(
+            (stage_step for stage_step in steps if not stage_step.step.finished or stage_step.step.breach), None
+        )
+        instants = (*self.horizons, *(stage_step.step.next for stage_step in steps))
         ahead = earliest(*(instant for instant in instants if instant is not None and instant > self.now))
-        counts = [_counts(one, self.table.entries, self.course.revision) for one in steps]
+        counts = [_counts(stage_step, self.table.entries, self.course.revision) for stage_step in steps]
         if self.course.backwards:
             counts.reverse()
         revisions = Counter(entry.revision for entry in self.table.entries.values())
@@ -79,22 +81,22 @@ class RolloutStatus:
                 yield Decision(id_, ("status", name), value, self.because, ahead)
         for name, value in course.entry().items():
             yield Decision(id_, ("status", "muster", name), value, self.because)
-        said = self._said(current)
-        yield condition_decision(self.shared, id_, ROLLED_OUT, said, self.because, self.now, ahead)
+        statement = self._rolled_out(current)
+        yield condition_decision(self.shared, id_, ROLLED_OUT, statement, self.because, self.now, ahead)
 
-    def _said(self, current: StageStep | None) -> RolledOut:
+    def _rolled_out(self, current: StageStep | None) -> RolledOut:
         """The condition: is it rolled out, and what does it wait for?"""
         steps, revision, complete = self.steps, self.course.revision, self.course.complete
         behind = sum(entry.revision != revision for entry in self.table.entries.values())
         rest = f"; {_clusters(behind, 'keep')} another revision until their turn" if behind else ""
         rest += self._waits_for_silent()
         back = f" (rolled back from {self.course.rolled_back})" if self.course.backwards else ""
-        failed = [name for one in steps if one.step.breach for name in one.step.failures]
+        failed = [name for stage_step in steps if stage_step.step.breach for name in stage_step.step.failures]
         if failed and not complete:
             names = self._names(failed)
-            stopped = next(one.stage.name for one in steps if one.step.breach)
+            stopped = next(stage_step.stage.name for stage_step in steps if stage_step.step.breach)
             return RolledOut("False", "Stopped", f"stage {stopped}: {names} failed at {revision}{back}{rest}")
-        blocked = next((one for one in steps if one.blocked is not None), None)
+        blocked = next((stage_step for stage_step in steps if stage_step.blocked is not None), None)
         if blocked is not None and blocked.blocked is not None:
             text = f"stage {blocked.stage.name}: {blocked.blocked.text}{back}{rest}"
             return RolledOut("False", blocked.blocked.reason, text)
@@ -116,12 +118,14 @@ class RolloutStatus:
 
     def _waits_for_silent(self) -> str:
         """The silent clusters that keep their places."""
-        rolling = sorted({status.cluster for one in self.steps for status in one.step.rolling if status.silent_after})
+        rolling = sorted(
+            {status.cluster for stage_step in self.steps for status in stage_step.step.rolling if status.silent_after}
+        )
         return f"; waits for {self._names(rolling)}" if rolling else ""
 
     def _names(self, names: Sequence[str]) -> str:
-        listed = [f"{name} (silent)" if self._is_silent(name) else name for name in names[:_MOST_NAMES]]
-        return ", ".join(listed) + (" and more" if len(names) > _MOST_NAMES else "")
+        shown = [f"{name} (silent)" if self._is_silent(name) else name for name in names[:_MOST_NAMES]]
+        return ", ".join(shown) + (" and more" if len(names) > _MOST_NAMES else "")
 
     def _is_silent(self, name: str) -> bool:
         entry = self.table.entries.get(name)
@@ -136,8 +140,8 @@ def kept_status(view: View, id_: ObjectId, message: str, because: Because, now: 
     for name, value in sorted(mapping_at(status, "muster").items()):
         if name != "held":
             yield Decision(id_, ("status", "muster", name), value, because)
-    said = RolledOut("False", "Invalid", message)
-    yield condition_decision(view, id_, ROLLED_OUT, said, because, now)
+    statement = RolledOut("False", "Invalid", message)
+    yield condition_decision(view, id_, ROLLED_OUT, statement, because, now)
 
 
 def _clusters(number: int, verb: str) -> str:
@@ -146,12 +150,16 @@ def _clusters(number: int, verb: str) -> str:
     return f"{number} clusters {verb}"
 
 
-def _counts(one: StageStep, entries: Mapping[str, ClusterRollout], revision: str) -> Tree:
+def _counts(stage_step: StageStep, entries: Mapping[str, ClusterRollout], revision: str) -> Tree:
     """The numbers of a stage; a state that no cluster has is left out."""
-    soaking = {status.cluster for status in one.step.rolling if status.soaking}
+    soaking = {status.cluster for status in stage_step.step.rolling if status.soaking}
     states = Counter(
         TO_APPLY if (entry := entries.get(name)) is None or entry.revision != revision
         else SOAKING if name in soaking else entry.state
-        for name in one.clusters
+        for name in stage_step.clusters
     )  # fmt: skip
-    return {"name": one.stage.name, "clusters": len(one.clusters), **{s: states[s] for s in STATES if states[s]}}
+    return {
+        "name": stage_step.stage.name,
+        "clusters": len(stage_step.clusters),
+        **{s: states[s] for s in STATES if states[s]},
+    }

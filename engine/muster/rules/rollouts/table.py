@@ -50,21 +50,22 @@ class RolloutTable:
         entries = self.entries.values()
         return encode(_PackedRollout(
             self.stages, self.skipped, self.group_length, list(self.entries),
-            [one.revision for one in entries], [one.stage for one in entries], [one.state for one in entries],
-            [int(one.since.timestamp()) for one in entries], [one.gate for one in entries],
-            [int(one.silent_after.timestamp()) if one.silent_after is not None else None for one in entries],
+            [entry.revision for entry in entries], [entry.stage for entry in entries],
+            [entry.state for entry in entries],
+            [int(entry.since.timestamp()) for entry in entries], [entry.gate for entry in entries],
+            [int(entry.silent_after.timestamp()) if entry.silent_after is not None else None for entry in entries],
             sorted(self.absent),
         ))  # fmt: skip
 
     @classmethod
     def unpacked(cls, data: bytes) -> "RolloutTable":
         """The table of a record."""
-        found = decode(_PackedRollout, data)
-        since = map(_instant, found.since)
-        silent = (None if second is None else _instant(second) for second in found.silent_after)
-        columns = zip(found.revisions, found.in_stages, found.states, since, found.gates, silent, strict=True)
-        entries = dict(zip(found.names, (ClusterRollout(*row) for row in columns), strict=True))
-        return cls(found.stages, found.skipped, found.group_length, entries, frozenset(found.absent))
+        record = decode(_PackedRollout, data)
+        since = map(_instant, record.since)
+        silent = (None if second is None else _instant(second) for second in record.silent_after)
+        columns = zip(record.revisions, record.in_stages, record.states, since, record.gates, silent, strict=True)
+        entries = dict(zip(record.names, (ClusterRollout(*row) for row in columns), strict=True))
+        return cls(record.stages, record.skipped, record.group_length, entries, frozenset(record.absent))
 
 
 class _PackedRollout(NamedTuple):
@@ -98,17 +99,17 @@ def table_of(
     """Return the table of a Rollout. `groups`: the Placement's decisions; `objects`: those of its clusters that can be
     decided, by name."""
     if rollout.strategy is not None:
-        own = tuple(DecisionGroup(g.name, g.index, tuple(filter(objects.__contains__, g.clusters))) for g in groups)
-        return RolloutTable((own,), 0, group_length, dict(entries))
+        chosen = tuple(DecisionGroup(g.name, g.index, tuple(filter(objects.__contains__, g.clusters))) for g in groups)
+        return RolloutTable((chosen,), 0, group_length, dict(entries))
     group_of = {name: group.name for group in groups for name in group.clusters}
     labels = Facets({name: obj.labels for name, obj in objects.items()})
     left, stages = labels.everything, []
-    for one in rollout.stages:
-        names = left & labels.selected(one.selector)
-        if one.groups:
-            names = frozenset(name for name in names if group_of[name] in one.groups)
+    for stage in rollout.stages:
+        names = left & labels.selected(stage.selector)
+        if stage.groups:
+            names = frozenset(name for name in names if group_of[name] in stage.groups)
         left -= names
-        stages.append((DecisionGroup("", 0, _sorted(one, names, objects)),))
+        stages.append((DecisionGroup("", 0, _sorted(stage, names, objects)),))
     return RolloutTable(tuple(stages), len(left), group_length, dict(entries))
 
 
@@ -118,14 +119,14 @@ def stages_of(view: View, rollout: Rollout) -> Iterator[tuple[RolloutStage, tupl
     sound = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER)}
     placed = {name: sound[name] for group in groups for name in group.clusters if name in sound}
     table = table_of(rollout, groups, placed, {}, None)
-    for one, own in zip(rollout.stages, table.stages, strict=True):
-        yield one, tuple(name for group in own for name in group.clusters)
+    for stage, stage_groups in zip(rollout.stages, table.stages, strict=True):
+        yield stage, tuple(name for group in stage_groups for name in group.clusters)
 
 
-def _sorted(one: RolloutStage, names: Iterable[str], objects: Mapping[str, Object]) -> tuple[str, ...]:
-    if not one.sort_by:
+def _sorted(stage: RolloutStage, names: Iterable[str], objects: Mapping[str, Object]) -> tuple[str, ...]:
+    if not stage.sort_by:
         return tuple(sorted(names))
-    values = {name: objects[name].labels.get(one.sort_by, "") for name in names}
+    values = {name: objects[name].labels.get(stage.sort_by, "") for name in names}
     whole = all(value.isascii() and value.isdigit() for value in values.values() if value)
 
     def key(name: str) -> tuple[bool, int, str, str]:
