@@ -101,12 +101,12 @@ class _Scoring:
     def decide(self, obj: Object) -> Iterator[Decision | Finding]:
         """The scores of one cluster."""
         before = {id_: _scores_before(self.view.previous[id_]) for id_ in self.derived.get(obj.id.name, ())}
-        found: dict[ObjectId, dict[str, DerivedScore]] = {}
+        by_object: dict[ObjectId, dict[str, DerivedScore]] = {}
         reasons: dict[ObjectId, list[Because]] = {}
         base, reported = None, set[ObjectId]()
         for policy in self.policies if not obj.deleting else ():
             id_ = policy.of(obj.id.name)
-            if not policy.target.selects(obj) or policy.score in found.get(id_, ()):
+            if not policy.target.selects(obj) or policy.score in by_object.get(id_, ()):
                 continue
             if id_ in self.view.objects or id_ in self.view.broken:
                 if id_ in self.view.objects and id_ not in reported:
@@ -116,17 +116,17 @@ class _Scoring:
             base = self.scopes.base(obj) if base is None else base
             score = self._scored(policy, obj, base, before.get(id_, {}).get(policy.score))
             if score is not None:
-                found.setdefault(id_, {})[policy.score] = score
+                by_object.setdefault(id_, {})[policy.score] = score
                 reasons.setdefault(id_, []).append(policy.because)
         for id_, scores in before.items():
             if id_ in self.view.objects or id_ in self.view.broken:
                 continue
             for name, score in scores.items():
                 if self._is_unread(score) and not self._expired(score):
-                    found.setdefault(id_, {}).setdefault(name, score)
+                    by_object.setdefault(id_, {}).setdefault(name, score)
                     reasons.setdefault(id_, []).append(_KEPT)
                     self.horizons.setdefault(id_, []).append(score.until)
-        for id_, scores in sorted(found.items()):
+        for id_, scores in sorted(by_object.items()):
             yield from self._decisions(id_, scores, reasons[id_][0])
 
     def _scored(
@@ -137,10 +137,10 @@ class _Scoring:
         clock = self.scopes.clock
         clock.reset()
         scope = self.scopes.for_policy(policy, base, policy.of(obj.id.name))
-        own = None
+        earlier = None
         renamed = before is not None and before.policy not in self.names and not self._is_unread(before)
         if before is not None and (before.policy == policy.id.name or renamed):
-            own = replace(before, policy=policy.id.name)
+            earlier = replace(before, policy=policy.id.name)
         try:
             if not guards_hold(policy.guards, scope):
                 horizons.append(clock.horizon)
@@ -156,26 +156,30 @@ class _Scoring:
                 text = f"{value} is no score; scores are from {LOWEST} to {HIGHEST}, so the nearest counts"
                 self.failures.add(policy, PolicyFailure("expression", AT, cel.EvaluationError(text)), obj.id)
                 value = max(LOWEST, min(HIGHEST, value))
-            return self._renewed(policy, value, own, horizons)
+            return self._renewed(policy, value, earlier, horizons)
         self.failures.add(policy, failure, obj.id)
         horizons.append(clock.horizon)
-        if own is None or self._expired(own):
+        if earlier is None or self._expired(earlier):
             return None
-        horizons.append(own.until)
-        return own
+        horizons.append(earlier.until)
+        return earlier
 
     def _renewed(
-        self, policy: ScorePolicy, value: int, own: DerivedScore | None, horizons: list[datetime | None]
+        self, policy: ScorePolicy, value: int, earlier: DerivedScore | None, horizons: list[datetime | None]
     ) -> DerivedScore:
         """The score from now on, or as before while it is the same and half of its time is not over."""
         half = None if policy.valid_for is None else policy.valid_for / 2
-        if own is not None and own.value == value and (own.until is None) is (half is None):
+        if earlier is not None and earlier.value == value and (earlier.until is None) is (half is None):
             if half is None:
-                return own
-            renewal = later(own.since, half)
-            if renewal is not None and self.now < renewal and own.until == later(own.since, policy.valid_for or half):
+                return earlier
+            renewal = later(earlier.since, half)
+            if (
+                renewal is not None
+                and self.now < renewal
+                and earlier.until == later(earlier.since, policy.valid_for or half)
+            ):
                 horizons.append(renewal)
-                return own
+                return earlier
         until = None if policy.valid_for is None else later(self.now, policy.valid_for)
         horizons.append(None if half is None else later(self.now, half))
         return DerivedScore(value, policy.id.name, self.now, until)
@@ -187,9 +191,9 @@ class _Scoring:
         until = earliest(*(score.until for score in scores.values()))
         ahead = [instant for instant in self.horizons.get(id_, ()) if instant is not None and instant > self.now]
         horizon = earliest(*ahead)
-        listed = [{"name": name, "value": score.value} for name, score in sorted(scores.items())]
-        because = because._replace(text="scores " + ", ".join(f"{one['name']} {one['value']}" for one in listed))
-        yield Decision(id_, ("status", "scores"), listed, because, horizon)
+        entries = [{"name": name, "value": score.value} for name, score in sorted(scores.items())]
+        because = because._replace(text="scores " + ", ".join(f"{entry['name']} {entry['value']}" for entry in entries))
+        yield Decision(id_, ("status", "scores"), entries, because, horizon)
         if until is not None:
             yield Decision(id_, ("status", "validUntil"), format_time(until), because)
         book = {name: score.entry() for name, score in sorted(scores.items())}
@@ -197,14 +201,14 @@ class _Scoring:
 
 
 def _scores_before(body: Tree) -> Mapping[str, DerivedScore]:
-    book, found = mapping_at(body, *_BOOK), {}
-    for one in mappings_at(body, "status", "scores"):
-        name = str(one.get("name"))
-        entry, value = mapping_at(book, name), one.get("value")
+    book, scores = mapping_at(body, *_BOOK), {}
+    for listed_score in mappings_at(body, "status", "scores"):
+        name = str(listed_score.get("name"))
+        entry, value = mapping_at(book, name), listed_score.get("value")
         since = try_time(dig(entry, "since"))
         if since is not None and isinstance(value, int):
-            found[name] = DerivedScore(value, str(entry.get("policy")), since, try_time(dig(entry, "until")))
-    return found
+            scores[name] = DerivedScore(value, str(entry.get("policy")), since, try_time(dig(entry, "until")))
+    return scores
 
 
 def _also_reported(obj: Object, policy: ScorePolicy) -> Finding:
