@@ -83,9 +83,9 @@ def stage(shared: Shared, now: datetime) -> Iterator[Decision | Finding]:
     """Decide the built-in sets, and the conditions of sets and bindings."""
     clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
     broken = of_kinds(shared.broken & shared.previous.keys(), MANAGED_CLUSTER)
-    kept = [obj for id_ in broken if (obj := shared.objects.get(id_)) is not None]
+    readable = [obj for id_ in broken if (obj := shared.objects.get(id_)) is not None]
     sets = Sets.of(shared)
-    members = [*clusters, *(obj for obj in kept if not was_denied(shared, obj.id))]
+    members = [*clusters, *(obj for obj in readable if not was_denied(shared, obj.id))]
     labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
     bindings = shared.of(MANAGED_CLUSTER_SET_BINDING)
     shown = {obj.id.name for obj in shared.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
