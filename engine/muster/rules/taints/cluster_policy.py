@@ -85,13 +85,15 @@ class ClusterTaintPolicies(FleetTerm):
     def concerns(self) -> Concerns:
         """Return the policies that target a cluster."""
         bodies = [(policy, repr(policy.source.body)) for policy in self.policies]
-        return lambda of: [(str(policy.id), body) for policy, body in bodies if policy.targets(of.cluster)]
+        return lambda concerned: [
+            (str(policy.id), body) for policy, body in bodies if policy.targets(concerned.cluster)
+        ]
 
 
 def taint_policies(fleet: Fleet) -> tuple[ClusterTaintPolicy, ...]:
     """Return the sound policies in the order in which they act: by creation if given, then by name."""
-    found = [_read(obj) for obj in fleet.of(CLUSTER_TAINT_POLICY)]
-    return tuple(sorted(found, key=_order))
+    policies = [_read(obj) for obj in fleet.of(CLUSTER_TAINT_POLICY)]
+    return tuple(sorted(policies, key=_order))
 
 
 def _order(policy: ClusterTaintPolicy) -> tuple[bool, str, str]:

@@ -55,10 +55,10 @@ def stage(
     yield from each(view.clusters(), latching)
 
 
-def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> bool:
+def would_disrupt(view: View, obj: Object, requests: Iterable[RequestedLatch]) -> bool:
     """Would a latching taint, present or requested, keep work away from the cluster?"""
     cluster = _LatchingCluster.of(view, obj)
-    for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
+    for _ in cluster.act(requests, replace(EVERYTHING, asked=set())):
         pass
     return any(key[1] in DISRUPTIVE for key in cluster.latched)
 
@@ -83,13 +83,13 @@ class _LatchingCluster:
         }
         return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
-    def act(self, asked: Iterable[RequestedLatch], allowed: Allowance) -> Iterator[Held]:
+    def act(self, requests: Iterable[RequestedLatch], allowed: Allowance) -> Iterator[Held]:
         """Let the policies act in order; yield held effects."""
-        for one in asked:
-            if one.adds:
-                yield from self._add(one.policy, allowed)
-            if one.removes:
-                self._remove(one.policy, allowed)
+        for request in requests:
+            if request.adds:
+                yield from self._add(request.policy, allowed)
+            if request.removes:
+                self._remove(request.policy, allowed)
 
     def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
         """The policy's taints by their keys on this cluster, with their values."""
@@ -117,8 +117,8 @@ class _LatchingCluster:
             self.removed.pop(key, None)
 
     def _remove(self, policy: ClusterTaintPolicy, allowed: Allowance) -> None:
-        own = taints_by_key(self.obj.kind, self.obj.body)
-        going = [key for key, _ in self._taints(policy) if key not in own and self._has_taint(key)]
+        declared = taints_by_key(self.obj.kind, self.obj.body)
+        going = [key for key, _ in self._taints(policy) if key not in declared and self._has_taint(key)]
         if not going or allowed.freezes(self.view, self.obj.id):
             return
         for key in going:
@@ -140,8 +140,8 @@ class _LatchingCluster:
 
     def _taint(self, key: TaintKey, now: datetime) -> Tree:
         """The taint as present, or as added now. One removed and added again in one run keeps its time."""
-        known = self.before.get(key)
-        return present(known, self.added.get(key, dig(known, "value") or ""), now)
+        last = self.before.get(key)
+        return present(last, self.added.get(key, dig(last, "value") or ""), now)
 
 
 def _because(policy: str, text: str = "") -> Because:

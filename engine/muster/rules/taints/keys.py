@@ -57,13 +57,13 @@ def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, list[Tree]]:
     return records
 
 
-def present(known: Tree, value: str, now: datetime) -> Tree:
-    """Return a taint with this value, without its key: as `known` from the last run, else as of now.
+def present(last: Tree, value: str, now: datetime) -> Tree:
+    """Return a taint with this value, without its key: as `last`, from the last run, else as of now.
 
-    A known one without the time, which a person has deleted from the derived file, is as of now, too.
+    A last one without the time, which a person has deleted from the derived file, is as of now, too.
     """
-    if known and (known.get("value") or "") == value and "timeAdded" in known:
-        return without_key(known)
+    if last and (last.get("value") or "") == value and "timeAdded" in last:
+        return without_key(last)
     return {"timeAdded": format_time(now), **({"value": value} if value else {})}
 
 

@@ -56,16 +56,16 @@ def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
     without effect."""
     taints = [(str(taint.get("key")), str(taint.get("effect"))) for taint in mappings_at(obj.spec, "taints")]
     for index, taint in enumerate(taints):
-        where = f"spec.taints[{index}]"
+        field = f"spec.taints[{index}]"
         if taints.count(taint) > 1 and taints.index(taint) == index:
-            message = f"{where} adds {taint[0]}:{taint[1]}, and so does another entry"
+            message = f"{field} adds {taint[0]}:{taint[1]}, and so does another entry"
             yield _taint_finding(obj, Code.TAINT_TWICE_IN_POLICY, index, message, "keep one of them")
         if taint[1] == "NoExecute" and not settings.no_execute:
-            message = f"{where} adds a NoExecute taint, which moves work off clusters"
+            message = f"{field} adds a NoExecute taint, which moves work off clusters"
             hint = "set spec.taints.allowNoExecute: true on the Fleet if policies may do that"
             yield _taint_finding(obj, Code.NO_EXECUTE_BY_POLICY, index, message, hint)
         if not any(taint[1] in effects for effects in TAINT_EFFECTS.values()):
-            message = f"{where}: no cluster takes the effect {taint[1]!r}"
+            message = f"{field}: no cluster takes the effect {taint[1]!r}"
             yield _taint_finding(obj, Code.UNKNOWN_TAINT_EFFECT, index, message, "use NoSchedule or NoExecute")
     for name in ("addOnConditions", "removeOnConditions"):
         for index, entry in enumerate(mappings_at(obj.spec, name)):

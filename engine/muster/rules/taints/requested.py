@@ -69,9 +69,9 @@ def stage(
     def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:
         if obj.deleting:
             return
-        found = taints.request(obj)
-        if found.decisions:
-            yield found
+        request = taints.request(obj)
+        if request.decisions:
+            yield request
         latching = latches(obj, policies, stale_inputs)
         keeps_away = would_disrupt(view, obj, latching)
         if latching or keeps_away:
@@ -96,11 +96,11 @@ class Taints:
         """The requested taints of a cluster."""
         previous = self.view.previous.get(obj.id)
         cluster = _TaintedCluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
-        asked = _by_taint(cluster.asked())
+        decisions = _by_taint(cluster.asked())
         if self.uncertain:
-            decided = {decision.path for decision in asked if decision.value is not None}
-            asked = (*asked, *cluster.of_unread_policies(decided))
-        return RequestedTaints(obj.id, asked, cluster.put)
+            decided = {decision.path for decision in decisions if decision.value is not None}
+            decisions = (*decisions, *cluster.of_unread_policies(decided))
+        return RequestedTaints(obj.id, decisions, cluster.put)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,8 @@ class _TaintedCluster:
         A record of an earlier version has no ground: it holds for every rule with the taint.
         """
         return rule.recorded and any(
-            record.get("ground") == rule.ground if "ground" in record else standing == key
-            for standing, records in self.standing.items() if standing[:2] == key[:2]
+            record.get("ground") == rule.ground if "ground" in record else taint == key
+            for taint, records in self.standing.items() if taint[:2] == key[:2]
             for record in records
         )  # fmt: skip
 
@@ -185,9 +185,9 @@ class _TaintedCluster:
         It is evaluated again, alone: a scope keeps what other rules have read.
         """
         scopes = self.run.scopes
-        seen = Variables(scopes.base(self.obj).__getitem__)
-        watched = record_reads(seen, self.run.stale_inputs.about(self.obj))
-        scope = scopes.for_policy(policy, seen, self.obj.id, witnessed=False)
+        recorded_scope = Variables(scopes.base(self.obj).__getitem__)
+        watched = record_reads(recorded_scope, self.run.stale_inputs.about(self.obj))
+        scope = scopes.for_policy(policy, recorded_scope, self.obj.id, witnessed=False)
         with suppress(PolicyFailure):
             _ = guards_hold(policy.guards, scope) and holds(rule.when, scope, rule.key, rule.at)
         stale_types = {type_ for conditions in watched for type_ in conditions.stale_types}

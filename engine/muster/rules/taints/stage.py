@@ -110,8 +110,8 @@ class _Taints:
         for decision in decided:
             if decision.value is not None:
                 key = cast("TaintKey", decision.path[2])
-                known = before if decision.because in (_FROZEN, KEPT, _GOING) else put
-                entries.extend(entry for entry in known.get(key, ()) if entry not in entries)
+                records = before if decision.because in (_FROZEN, KEPT, _GOING) else put
+                entries.extend(entry for entry in records.get(key, ()) if entry not in entries)
         if entries:
             entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
             yield Decision(self.obj.id, TAINT_RECORDS, entries, _REMEMBERED)
