@@ -55,11 +55,11 @@ class Located:
     @property
     def everywhere(self) -> set[str]:
         """All clusters that serve anything."""
-        return {cluster for found in self.clusters.values() for cluster in found}
+        return {cluster for clusters in self.clusters.values() for cluster in clusters}
 
     def tree(self) -> list[Tree]:
         """`status.serviceLocations`: sorted by Service, its clusters sorted."""
-        return [{"name": name, "clusters": list(found)} for name, found in sorted(self.clusters.items())]
+        return [{"name": name, "clusters": list(clusters)} for name, clusters in sorted(self.clusters.items())]
 
 
 def backends(ingress: Object) -> list[str]:
@@ -171,7 +171,7 @@ def _because(shared: Shared, blocked: set[str]) -> Because:
     decisions = [decision for id_ in ids if (decision := shared.decisions(id_).get(ACTIONS)) is not None]
     rules = sorted({decision.because.rule for decision in decisions})
     inputs = dict.fromkeys(
-        Input(path, of or decision.object) for decision in decisions for path, of in decision.because.inputs
+        Input(path, object_ or decision.object) for decision in decisions for path, object_ in decision.because.inputs
     )
     return Because(", ".join(rules) or "traffic", tuple(inputs) or OF_ITSELF)
 
