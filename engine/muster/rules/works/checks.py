@@ -29,12 +29,12 @@ def refusals(obj: Object) -> Iterator[Finding]:
     if size > _MOST_BYTES:
         message = f"the size of manifests is {size} bytes which exceeds the {_MOST_BYTES} limit"
         yield messages.refused_manifests(obj, (), message, "split the set into several")
-    seen: set[tuple[str, ...]] = set()
+    keys: set[tuple[str, ...]] = set()
     for number, manifest in enumerate(manifests):
-        yield from _manifest(obj, number, manifest, seen)
+        yield from _manifest(obj, number, manifest, keys)
 
 
-def _manifest(obj: Object, number: int, manifest: Tree, seen: set[tuple[str, ...]]) -> Iterator[Finding]:
+def _manifest(obj: Object, number: int, manifest: Tree, keys: set[tuple[str, ...]]) -> Iterator[Finding]:
     at = (number, "metadata")
     metadata = mapping_at(manifest, "metadata")
     if not metadata.get("name"):
@@ -45,10 +45,10 @@ def _manifest(obj: Object, number: int, manifest: Tree, seen: set[tuple[str, ...
         )
     parts = (dig(manifest, "apiVersion"), dig(manifest, "kind"), metadata.get("namespace"), metadata.get("name"))
     api_version, kind, namespace, name = key = tuple("" if part is None else str(part) for part in parts)
-    if key in seen and name:
+    if key in keys and name:
         message = f"duplicate manifest for resource {namespace}/{name} with resource type {api_version}.{kind}"
         yield messages.refused_manifests(obj, (number,), message, "remove one of the two")
-    seen.add(key)
+    keys.add(key)
 
 
 def strategy_findings(fleet: Fleet) -> Iterator[Finding]:

@@ -104,5 +104,5 @@ def no_progressing_rule(obj: Object) -> Finding:
 
 def manifests_of(obj: Object) -> list[Tree]:
     """The manifests of a set's template."""
-    found = dig(obj.body, *_MANIFESTS)
-    return found if isinstance(found, list) else []
+    manifests = dig(obj.body, *_MANIFESTS)
+    return manifests if isinstance(manifests, list) else []

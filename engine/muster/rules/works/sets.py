@@ -60,7 +60,7 @@ class DecidedPlacement:
     group_length: int | None = None
 
 
-class Said(NamedTuple):
+class StatedCondition(NamedTuple):
     """The content of a condition."""
 
     status: str
@@ -77,7 +77,7 @@ class SetResult:
     """
 
     orders: list[WorkOrder] = field(default_factory=list)
-    conditions: dict[str, Said] = field(default_factory=dict)
+    conditions: dict[str, StatedCondition] = field(default_factory=dict)
     status: dict[str, Tree] = field(default_factory=dict)
     rollout: Tree = None
     placed: bool = True
@@ -134,30 +134,30 @@ class _Pass:
         same = dig(before, "revision") == self.revision
         self.broken = list(map(str, mapping_at(before).get("broken") or ())) if same else []
         self.paused = obj.annotations.get(PAUSED) == "true"
-        self.works = {cluster: found[0] for cluster, found in works.items()}
+        self.works = {cluster: cluster_works[0] for cluster, cluster_works in works.items()}
         self.placed: dict[str, int] = {}
-        self.found, self.progress = SetResult(), _SetProgress()
-        for work in (work for found in works.values() for work in found[1:]):
-            self.found.orders.append(WorkOrder(work.id, None))
+        self.outcome, self.progress = SetResult(), _SetProgress()
+        for work in (work for cluster_works in works.values() for work in cluster_works[1:]):
+            self.outcome.orders.append(WorkOrder(work.id, None))
 
     def result(self, placements: Mapping[ObjectId, DecidedPlacement]) -> SetResult:
         refs = mappings_at(self.obj.spec, "placementRefs")
         for number, ref in enumerate(refs):
             choice = placements.get(PLACEMENT.id(str(ref["name"]), self.obj.id.namespace))
             if choice is None:
-                self._remove(keeping={str(one["name"]) for one in refs})
-                self.found.placed = False
-                self.found.conditions[VERIFIED] = Said("False", "PlacementDecisionNotFound")
-                return self.found
+                self._remove(keeping={str(keeping_ref["name"]) for keeping_ref in refs})
+                self.outcome.placed = False
+                self.outcome.conditions[VERIFIED] = StatedCondition("False", "PlacementDecisionNotFound")
+                return self.outcome
             self._placement(number, str(ref["name"]), choice, mapping_at(ref, "rolloutStrategy"))
         self._remove()
         self._conclude()
-        return self.found
+        return self.outcome
 
     def _remove(self, keeping: Container[str | None] = ()) -> None:
         """Remove the works of clusters that no placement chooses, but for those `keeping` these placements' labels."""
         gone = (work for cluster, work in self.works.items() if cluster not in self.placed)
-        self.found.orders += [
+        self.outcome.orders += [
             WorkOrder(work.id, None) for work in gone if work.labels.get(PLACEMENT_NAME) not in keeping
         ]
 
@@ -186,20 +186,20 @@ class _Pass:
             self._progressed(step, existing)
         except StrategyError as error:
             self._apply(name, before, existing, applied)
-            self.found.errors[number] = error
+            self.outcome.errors[number] = error
             self.progress.stopped.append(f"the strategy of placement {name} cannot be followed: {error.message}")
         self._count(name, choice, clusters, existing, applied)
 
     def _frozen(self, name: str, starting: Collection[str]) -> AbstractSet[str]:
         """Those of the clusters that would start that a freeze holds."""
-        broken = {word.rpartition(" ")[2] for word in self.broken if word.startswith(f"{name} ")}
+        broken = {entry.rpartition(" ")[2] for entry in self.broken if entry.startswith(f"{name} ")}
         frozen = self.freezing(f"{ROLLOUT_EFFECT} {name} {self.revision}", sorted(starting), broken)
         self.progress.broken += [f"{name} {topic}" for topic in sorted(broken)]
         for held in frozen.values():
-            if held not in self.found.held:
-                self.found.held.append(held)
+            if held not in self.outcome.held:
+                self.outcome.held.append(held)
                 self.progress.frozen.append(held.reason)
-                self.found.horizon = earliest(self.found.horizon, held.horizon)
+                self.outcome.horizon = earliest(self.outcome.horizon, held.horizon)
         return frozen.keys()
 
     def _own_groups(self, number: int, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
@@ -209,9 +209,9 @@ class _Pass:
         for group in groups_of(shards):
             for cluster in group.clusters:
                 if (first := self.placed.setdefault(cluster, number)) != number:
-                    self.found.repeated[cluster] = str(refs[first]["name"])
-            own = tuple(cluster for cluster in group.clusters if self.placed[cluster] == number)
-            groups.append(DecisionGroup(group.name, group.index, own))
+                    self.outcome.repeated[cluster] = str(refs[first]["name"])
+            clusters = tuple(cluster for cluster in group.clusters if self.placed[cluster] == number)
+            groups.append(DecisionGroup(group.name, group.index, clusters))
         return groups
 
     def _with_absent(
@@ -224,14 +224,14 @@ class _Pass:
         except StrategyError:
             followed = None
         works = {cluster: self.works[cluster] for cluster in self.absent - self.placed.keys()}
-        kept = [
+        staying = [
             cluster
             for cluster, work in works.items()
             if work.labels.get(PLACEMENT_NAME) == name and (followed is None or self._in_flight(work, followed))
         ]
-        self.placed |= dict.fromkeys(kept, number)
+        self.placed |= dict.fromkeys(staying, number)
         begun = {cluster for cluster, work in self.works.items() if work.revision == self.revision}
-        return with_absent(followed or Strategy(), groups, kept, begun)
+        return with_absent(followed or Strategy(), groups, staying, begun)
 
     def _in_flight(self, work: Work, strategy: Strategy) -> bool:
         status = judged(work.status, strategy, self.now)
@@ -249,7 +249,7 @@ class _Pass:
             self._order(MANIFEST_WORK.id(work_name(self.obj.id), cluster), labels, self.template)
 
     def _order(self, id_: ObjectId, labels: Mapping[str, str], spec: Tree = None) -> None:
-        self.found.orders.append(WorkOrder(id_, dict(sorted(labels.items())), spec))
+        self.outcome.orders.append(WorkOrder(id_, dict(sorted(labels.items())), spec))
 
     def _count(
         self, name: str, choice: DecidedPlacement, clusters: Sequence[str], existing: Mapping[str, Work],
@@ -278,48 +278,54 @@ class _Pass:
             silent = {cluster for cluster, work in existing.items() if work.status.silent_after is not None}
             failed = [f"{name} (silent)" if name in silent else name for name in step.failures]
             progress.stopped.append(f"{_number(len(failed), 'cluster')} failed: {_names(failed)}")
-        self.found.horizon = earliest(self.found.horizon, step.next)
+        self.outcome.horizon = earliest(self.outcome.horizon, step.next)
 
     def _conclude(self) -> None:
-        found, progress = self.found, self.progress
+        result, progress = self.outcome, self.progress
         total = progress.counts["total"]
-        found.status = {"summary": progress.counts, "placementSummary": progress.summaries}
-        found.conditions[VERIFIED] = Said("True", "AsExpected") if total else Said("False", "PlacementDecisionEmpty")
-        found.conditions[ROLLED_OUT] = self._rolled_out()
-        found.conditions[APPLIED] = _applied(progress.counts)
-        known = {
+        result.status = {"summary": progress.counts, "placementSummary": progress.summaries}
+        result.conditions[VERIFIED] = (
+            StatedCondition("True", "AsExpected") if total else StatedCondition("False", "PlacementDecisionEmpty")
+        )
+        result.conditions[ROLLED_OUT] = self._rolled_out()
+        result.conditions[APPLIED] = _applied(progress.counts)
+        fields = {
             "revision": self.revision, "selected": progress.selected, "done": progress.done,
             "soaking": len(progress.soaking), "until": _soaked(progress.soaking),
             "failed": sorted(progress.failed)[:_MOST_NAMED], "stopped": bool(progress.stopped) or None,
             "broken": progress.broken,
         }  # fmt: skip
-        found.rollout = {name: value for name, value in known.items() if value or name in ("selected", "done")}
+        result.rollout = {name: value for name, value in fields.items() if value or name in ("selected", "done")}
 
-    def _rolled_out(self) -> Said:
+    def _rolled_out(self) -> StatedCondition:
         progress = self.progress
         if progress.stopped:
-            return Said("False", "Stopped", "; ".join(progress.stopped))
+            return StatedCondition("False", "Stopped", "; ".join(progress.stopped))
         if progress.selected and progress.done == progress.selected:
-            return Said("True", "Complete")
+            return StatedCondition("True", "Complete")
         if not progress.selected:
-            return Said("False", "Progressing", "no placement chooses a cluster")
+            return StatedCondition("False", "Progressing", "no placement chooses a cluster")
         if self.paused:
-            return Said("False", "Waiting", f"the annotation {PAUSED} is set")
+            return StatedCondition("False", "Waiting", f"the annotation {PAUSED} is set")
         if progress.frozen:
-            return Said("False", "Waiting", "; ".join(progress.frozen))
+            return StatedCondition("False", "Waiting", "; ".join(progress.frozen))
         if progress.soaking and progress.done + len(progress.soaking) == progress.selected:
-            return Said(
+            return StatedCondition(
                 "False", "Soaking", f"{_number(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"
             )
-        return Said("False", "Progressing", f"waits for silent {_names(progress.silent)}" if progress.silent else "")
+        return StatedCondition(
+            "False", "Progressing", f"waits for silent {_names(progress.silent)}" if progress.silent else ""
+        )
 
 
-def _applied(counts: Mapping[str, int]) -> Said:
+def _applied(counts: Mapping[str, int]) -> StatedCondition:
     if not counts["total"]:
-        return Said("False", "PlacementDecisionEmpty")
+        return StatedCondition("False", "PlacementDecisionEmpty")
     if counts["available"] == counts["total"] and not counts["progressing"] and not counts["degraded"]:
-        return Said("True", "AsExpected")
-    return Said("False", "Processing" if counts["progressing"] and not counts["degraded"] else "NotAsExpected")
+        return StatedCondition("True", "AsExpected")
+    return StatedCondition(
+        "False", "Processing" if counts["progressing"] and not counts["degraded"] else "NotAsExpected"
+    )
 
 
 def _soaked(statuses: Iterable[ClusterStatus]) -> str | None:

@@ -81,28 +81,28 @@ def decide_sets(
         placements = _placements(shared, rules) if sets else {}
         tables = {}
         for obj in sets:
-            own = works.get(owner_label(obj.id), {})
-            tables[obj.id] = SetTable(own, placements, _absent(shared, rules, obj, own, placements))
+            set_works = works.get(owner_label(obj.id), {})
+            tables[obj.id] = SetTable(set_works, placements, _absent(shared, rules, obj, set_works, placements))
     else:
         tables = {
             id_: SetTable.unpacked(shared.steps[id_]) for id_ in of_kinds(shared.steps, MANIFEST_WORK_REPLICA_SET)
         }
         clusters = {
             *(obj.id.name for obj in shared.of(MANAGED_CLUSTER)),
-            *(c for found in works.values() for c in found),
+            *(c for by_cluster in works.values() for c in by_cluster),
         }
         for id_, table in tables.items():
             table.updated(clusters, works.get(owner_label(id_), {}))
-    asked = (obj for obj in sets if obj.id in tables)
+    included = (obj for obj in sets if obj.id in tables)
     approvals = allowance.approvals
-    yield from each(asked, lambda obj: _set(shared, tables[obj.id], approvals, orders, now, obj))
-    known = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
+    yield from each(included, lambda obj: _set(shared, tables[obj.id], approvals, orders, now, obj))
+    owners = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
     if shared.steps is None and not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
-        gone = (found for owner, found in works.items() if owner not in known)
+        gone = (by_owner_cluster for owner, by_owner_cluster in works.items() if owner not in owners)
         orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
     by_cluster = grouped((order.id.namespace, order) for order in orders)
-    for cluster, some in by_cluster.items():
-        yield WorkOrders(MANAGED_CLUSTER.id(cluster), tuple(sorted(some, key=lambda order: order.id)))
+    for cluster, cluster_orders in by_cluster.items():
+        yield WorkOrders(MANAGED_CLUSTER.id(cluster), tuple(sorted(cluster_orders, key=lambda order: order.id)))
 
 
 def _absent(
@@ -112,24 +112,26 @@ def _absent(
     """The clusters with a work that a placement of the set dropped because they are not available."""
     ids = {PLACEMENT.id(str(ref["name"]), obj.id.namespace) for ref in mappings_at(obj.spec, "placementRefs")}
     chosen = frozenset[str]().union(*(clusters_of(placements[id_].shards) for id_ in ids & placements.keys()))
-    found = frozenset[str]()
+    absent = frozenset[str]()
     for id_ in ids:
-        names = [name for name, own in works.items() if own[0].labels.get(PLACEMENT_NAME) == id_.name]
-        found |= absent_clusters(shared, rules, id_, frozenset(names) - chosen)
-    return found
+        names = [
+            name for name, cluster_works in works.items() if cluster_works[0].labels.get(PLACEMENT_NAME) == id_.name
+        ]
+        absent |= absent_clusters(shared, rules, id_, frozenset(names) - chosen)
+    return absent
 
 
 def _placements(shared: Shared, rules: InForce) -> Mapping[ObjectId, DecidedPlacement]:
     """The Placements that exist, also those that cannot be read now: they keep their decisions."""
     decided, compiled = decided_shards(shared), placements_of(rules)
-    known = {*of_kinds(shared.objects, PLACEMENT), *(id_ for id_ in decided if shared.uncertain(PLACEMENT))}
-    found = {}
-    for id_ in known:
+    existing = {*of_kinds(shared.objects, PLACEMENT), *(id_ for id_ in decided if shared.uncertain(PLACEMENT))}
+    placements = {}
+    for id_ in existing:
         shards = decided.get(id_, ())
         spec = compiled[id_].spec if id_ in compiled else None
         length = spec.group_length(len(clusters_of(shards))) if spec is not None else None
-        found[id_] = DecidedPlacement(shards, length)
-    return found
+        placements[id_] = DecidedPlacement(shards, length)
+    return placements
 
 
 def _set(
@@ -140,8 +142,8 @@ def _set(
         yield from _status_before(shared, obj.id)
     elif not is_valid_owner(owner_label(obj.id)):
         yield from _status_before(shared, obj.id)
-        said = ("False", "InvalidManifestWorkName", messages.invalid_owner(owner_label(obj.id)))
-        yield condition_decision(shared, obj.id, APPLIED, said, _PLACED, now)
+        statement = ("False", "InvalidManifestWorkName", messages.invalid_owner(owner_label(obj.id)))
+        yield condition_decision(shared, obj.id, APPLIED, statement, _PLACED, now)
     else:
         status_of_new = partial(_status_of_new, shared, now)
         freezing = partial(approvals.frozen_starts, shared, obj.id)
@@ -168,8 +170,8 @@ def _results(shared: Shared, obj: Object, result: SetResult, now: datetime) -> I
         yield from _status_before(shared, obj.id)
     for name, value in result.status.items():
         yield Decision(obj.id, ("status", name), value, _PLACED)
-    for type_, said in result.conditions.items():
-        yield condition_decision(shared, obj.id, type_, said, _PLACED, now, result.horizon)
+    for type_, statement in result.conditions.items():
+        yield condition_decision(shared, obj.id, type_, statement, _PLACED, now, result.horizon)
     if result.rollout is not None:
         yield Decision(obj.id, _ROLLOUT, result.rollout, _PLACED, result.horizon)
     if result.repeated:
@@ -184,10 +186,10 @@ def _status_before(shared: Shared, id_: ObjectId) -> Iterator[Decision]:
     for name in ("summary", "placementSummary"):
         if (value := shared.before(id_, "status", name)) is not None:
             yield Decision(id_, ("status", name), value, _KEPT)
-    for type_, known in shared.conditions_before(id_).items():
-        yield unchanged_condition(id_, type_, known, _KEPT)
-    if (known := shared.before(id_, *_ROLLOUT)) is not None:
-        yield Decision(id_, _ROLLOUT, known, _KEPT)
+    for type_, before in shared.conditions_before(id_).items():
+        yield unchanged_condition(id_, type_, before, _KEPT)
+    if (before := shared.before(id_, *_ROLLOUT)) is not None:
+        yield Decision(id_, _ROLLOUT, before, _KEPT)
 
 
 def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
@@ -196,8 +198,10 @@ def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
 
 def carry_out(view: View, now: datetime, ordered: Mapping[ObjectId, WorkOrders]) -> Iterator[Decision | Finding]:
     """Carry out the orders about works of the clusters that this run looks at."""
-    here = {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if ordered else set()
-    for id_ in sorted(map(MANAGED_CLUSTER.id, here)):
+    namespaces = (
+        {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if ordered else set()
+    )
+    for id_ in sorted(map(MANAGED_CLUSTER.id, namespaces)):
         for order in ordered[id_].orders if id_ in ordered else ():
             yield from _order(view, order, now)
 
@@ -228,7 +232,9 @@ def _generation(view: View, id_: ObjectId) -> int:
     """One more than the last; past what the agent reports of an earlier work with this name."""
     last = view.before(id_, "metadata", "generation")
     obj = view.objects.get(id_)
-    reported = (one.get("observedGeneration") for one in mappings_at(obj.body if obj else None, "status", "conditions"))
+    reported = (
+        entry.get("observedGeneration") for entry in mappings_at(obj.body if obj else None, "status", "conditions")
+    )
     return 1 + max(value for value in (0, last, *reported) if isinstance(value, int))
 
 

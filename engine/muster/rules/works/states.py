@@ -47,39 +47,39 @@ def _work(view: View, now: datetime, work: Object) -> Iterator[Decision]:
     yield state_decision(view, work.id, work.body, now)
 
 
-def work_body(generation: int, spec: Tree, kept: Tree) -> Tree:
+def work_body(generation: int, spec: Tree, record: Tree) -> Tree:
     """As much of a derived work as its state depends on."""
-    return {"metadata": {"generation": generation}, "spec": spec, "status": {BOOK[-1]: kept}}
+    return {"metadata": {"generation": generation}, "spec": spec, "status": {BOOK[-1]: record}}
 
 
 def state_decision(view: View, id_: ObjectId, before: Tree, now: datetime) -> Decision:
     """Decide the state of a work. `before`: its derived part."""
-    known = dig(before, *BOOK, ROLLOUT)
-    written, progress = dig(known, "written"), _progress_of(known)
+    recorded = dig(before, *BOOK, ROLLOUT)
+    written, progress = dig(recorded, "written"), _progress_of(recorded)
     cluster = MANAGED_CLUSTER.id(id_.namespace)
     if is_silent(view, cluster):
         after = unheard(progress or Progress(TO_APPLY, now), last_sign_of(view, cluster, now))
         return Decision(id_, BOOK, book(after, (), written), Because("works#silent", _of_cluster(cluster), _SILENT))
     obj = view.objects.get(id_)
     if view.is_unread(id_):
-        kept = dig(before, *BOOK) or book(progress or Progress(TO_APPLY, now), (), written)
-        return Decision(id_, BOOK, kept, _KEPT)
+        record = dig(before, *BOOK) or book(progress or Progress(TO_APPLY, now), (), written)
+        return Decision(id_, BOOK, record, _KEPT)
     status = dig(obj.body, "status") if obj is not None else None
     generation = dig(before, "metadata", "generation") or 0
-    found = state_of(generation, dig(before, "spec"), status)
+    state = state_of(generation, dig(before, "spec"), status)
     # A work that no run has seen, of a live hub, is as old as its agent says.
-    first = Progress(found.state, min(found.since or now, now))
-    after = heard(progress, found.state, now) if progress is not None else first
-    because = Because(f"works#{after.state}", OF_CONDITIONS, f"{found.why}, since {format_time(after.since)}")
+    first = Progress(state.state, min(state.since or now, now))
+    after = heard(progress, state.state, now) if progress is not None else first
+    because = Because(f"works#{after.state}", OF_CONDITIONS, f"{state.why}, since {format_time(after.since)}")
     return Decision(id_, BOOK, book(after, reported_true(status, generation), written), because)
 
 
-def _progress_of(known: Tree) -> Progress | None:
+def _progress_of(recorded: Tree) -> Progress | None:
     """What the last run recorded."""
-    since = try_time(dig(known, "since"))
+    since = try_time(dig(recorded, "since"))
     if since is None:
         return None
-    return Progress(str(dig(known, "state") or TO_APPLY), since, try_time(dig(known, "silentAfter")))
+    return Progress(str(dig(recorded, "state") or TO_APPLY), since, try_time(dig(recorded, "silentAfter")))
 
 
 def _of_cluster(cluster: ObjectId) -> tuple[Input, ...]:

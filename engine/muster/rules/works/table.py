@@ -58,7 +58,7 @@ class SetTable:
 
     def packed(self, orders: Iterable[WorkOrder], status_of_new: StatusOfNew) -> bytes:
         """The record, once the orders are carried out."""
-        works = {work.id: work for same in self.works.values() for work in same}
+        works = {work.id: work for cluster_works in self.works.values() for work in cluster_works}
         for order in orders:
             if order.labels is None:
                 works.pop(order.id, None)
@@ -68,29 +68,29 @@ class SetTable:
                 status = status_of_new(order.id.namespace)
                 works[order.id] = Work(order.id, order.labels, spec_digest(order.spec), status, frozenset())
         kinds: dict[tuple[object, ...], int] = {}
-        listed: list[_Kind] = []
+        packed_kinds: list[_Kind] = []
         rows = []
         for work in works.values():
             key = (tuple(work.labels.items()), work.revision, work.status.state, work.true)
             if (kind := kinds.get(key)) is None:
-                kind = kinds[key] = len(listed)
-                listed.append((dict(work.labels), work.revision, work.status.state, sorted(work.true)))
+                kind = kinds[key] = len(packed_kinds)
+                packed_kinds.append((dict(work.labels), work.revision, work.status.state, sorted(work.true)))
             since, silent_after = _second(work.status.since), _second(work.status.silent_after)
             rows.append(_Row(work.cluster, work.id.name, kind, since, silent_after))
-        return encode(_PackedSet(sorted(self.placements.items()), listed, rows, sorted(self.absent)))
+        return encode(_PackedSet(sorted(self.placements.items()), packed_kinds, rows, sorted(self.absent)))
 
     @classmethod
     def unpacked(cls, data: bytes) -> "SetTable":
         """The table of a record."""
-        found = decode(_PackedSet, data)
-        kinds = [(labels, revision, state, frozenset(true)) for labels, revision, state, true in found.kinds]
+        record = decode(_PackedSet, data)
+        kinds = [(labels, revision, state, frozenset(true)) for labels, revision, state, true in record.kinds]
         works: dict[str, list[Work]] = {}
-        for cluster, name, kind, since, silent_after in found.rows:
+        for cluster, name, kind, since, silent_after in record.rows:
             labels, revision, state, true = kinds[kind]
             status = ClusterStatus(cluster, state, _instant(since), silent_after=_instant(silent_after))
             work = Work(MANIFEST_WORK.id(name, cluster), labels, revision, status, true)
             works.setdefault(cluster, []).append(work)
-        return cls(works, dict(found.placements), frozenset(found.absent))
+        return cls(works, dict(record.placements), frozenset(record.absent))
 
 
 def _second(instant: datetime | None) -> int | None:

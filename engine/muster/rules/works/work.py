@@ -73,25 +73,25 @@ def state_of(generation: int, spec: Tree, status: Tree) -> WorkState:
     As upstream, but: a work that is not applied has failed; without a rule for Progressing, an applied and available
     one has succeeded; Degraded is a failure in any case, and of several manifests one is enough.
     """
-    found = {str(one.get("type")): one for one in mappings_at(status, "conditions")}
+    by_type = {str(entry.get("type")): entry for entry in mappings_at(status, "conditions")}
     applied, progressing, degraded = (
-        _current(found.get(type_), generation) for type_ in (APPLIED, PROGRESSING, DEGRADED)
+        _current(by_type.get(type_), generation) for type_ in (APPLIED, PROGRESSING, DEGRADED)
     )
     if applied is None:
         return WorkState(TO_APPLY, None, f"not reported as applied in generation {generation}")
     if applied.get("status") == "False":
         return WorkState(FAILED, _since(applied), "not applied")
-    if applied.get("status") != "True" or (DEGRADED in found and degraded is None):
+    if applied.get("status") != "True" or (DEGRADED in by_type and degraded is None):
         return WorkState(TO_APPLY, None, f"not reported in generation {generation}")
-    for one in (degraded, *_of_manifests(status)):
-        if one is not None and one.get("status") == "True":
-            return WorkState(FAILED, _since(one), "degraded")
+    for degradation in (degraded, *_of_manifests(status)):
+        if degradation is not None and degradation.get("status") == "True":
+            return WorkState(FAILED, _since(degradation), "degraded")
     if progressing is not None and progressing.get("status") != "False":
         return WorkState(PROGRESSING, _since(progressing), "Progressing is reported")
     if progressing is not None:
         return WorkState(SUCCEEDED, _since(applied, progressing, degraded), "Progressing is reported")
-    available = _current(found.get(AVAILABLE), generation)
-    if PROGRESSING in found or has_progressing_rule(spec) or available is None or available.get("status") != "True":
+    available = _current(by_type.get(AVAILABLE), generation)
+    if PROGRESSING in by_type or has_progressing_rule(spec) or available is None or available.get("status") != "True":
         return WorkState(TO_APPLY, None, "applied, and not reported as available or progressing")
     since = _since(applied, available, degraded)
     return WorkState(SUCCEEDED, since, "applied and available; no rule says when it progresses")
@@ -99,14 +99,18 @@ def state_of(generation: int, spec: Tree, status: Tree) -> WorkState:
 
 def has_progressing_rule(spec: Tree) -> bool:
     """Does a rule of the work derive Progressing?"""
-    rules = (rule for one in mappings_at(spec, "manifestConfigs") for rule in mappings_at(one, "conditionRules"))
+    rules = (
+        rule
+        for manifest_config in mappings_at(spec, "manifestConfigs")
+        for rule in mappings_at(manifest_config, "conditionRules")
+    )
     return any(rule.get("condition") == PROGRESSING for rule in rules)
 
 
 def reported_true(status: Tree, generation: int) -> list[str]:
     """The counted conditions that are True in this generation. Upstream counts those of earlier ones, too."""
-    current = (one for one in mappings_at(status, "conditions") if one.get("observedGeneration") == generation)
-    true = {str(one.get("type")) for one in current if one.get("status") == "True"}
+    current = (entry for entry in mappings_at(status, "conditions") if entry.get("observedGeneration") == generation)
+    true = {str(entry.get("type")) for entry in current if entry.get("status") == "True"}
     return sorted(true.intersection(COUNTED))
 
 
@@ -115,30 +119,30 @@ def _current(condition: Tree, generation: int) -> Tree:
 
 
 def _of_manifests(status: Tree) -> list[Tree]:
-    found = (
-        one
+    conditions = (
+        entry
         for manifest in mappings_at(status, "resourceStatus", "manifests")
-        for one in mappings_at(manifest, "conditions")
+        for entry in mappings_at(manifest, "conditions")
     )
-    return [one for one in found if one.get("type") == DEGRADED]
+    return [entry for entry in conditions if entry.get("type") == DEGRADED]
 
 
 def _since(*conditions: Tree) -> datetime | None:
     """The last transition of some conditions."""
-    instants = (try_time(one.get("lastTransitionTime")) for one in conditions if one is not None)
+    instants = (try_time(entry.get("lastTransitionTime")) for entry in conditions if entry is not None)
     return max((instant for instant in instants if instant is not None), default=None)
 
 
 def book(progress: Progress, true: Iterable[str], written: str | None) -> Tree:
     """The form in which a derived work keeps its state; `written`: when its spec was."""
-    known: Tree = {"state": progress.state, "since": format_time(progress.since)}
+    entry: Tree = {"state": progress.state, "since": format_time(progress.since)}
     if progress.silent_after is not None:
-        known["silentAfter"] = format_time(progress.silent_after)
+        entry["silentAfter"] = format_time(progress.silent_after)
     if written is not None:
-        known["written"] = written
-    if listed := sorted(true):
-        known["reported"] = listed
-    return {ROLLOUT: known}
+        entry["written"] = written
+    if reported := sorted(true):
+        entry["reported"] = reported
+    return {ROLLOUT: entry}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,28 +169,28 @@ def read_work(id_: ObjectId, decided: Mapping[Path, Decision]) -> Work | None:
     """The work as this run has decided it; None if it belongs to no set."""
 
     def value(*path: str) -> Tree:
-        found = decided.get(path)
-        return None if found is None else found.value
+        decision = decided.get(path)
+        return None if decision is None else decision.value
 
     labels = mapping_at(value("metadata", "labels"))
     if not labels.get(OWNER):
         return None
-    kept = dig(value(*BOOK), ROLLOUT)
-    silent_after = try_time(dig(kept, "silentAfter"))
+    state = dig(value(*BOOK), ROLLOUT)
+    silent_after = try_time(dig(state, "silentAfter"))
     status = ClusterStatus(
-        id_.namespace, str(dig(kept, "state") or TO_APPLY), try_time(dig(kept, "since")), silent_after=silent_after
+        id_.namespace, str(dig(state, "state") or TO_APPLY), try_time(dig(state, "since")), silent_after=silent_after
     )
     revision = mapping_at(value("metadata", "annotations")).get(SPEC_DIGEST)
-    return Work(id_, labels, str(revision), status, frozenset(dig(kept, "reported") or ()))
+    return Work(id_, labels, str(revision), status, frozenset(dig(state, "reported") or ()))
 
 
 def works_by_owner(view: View) -> dict[str, dict[str, list[Work]]]:
     """The derived works of each set, by the label that names the set and by cluster, sorted by name."""
-    found: dict[str, dict[str, list[Work]]] = {}
+    by_owner: dict[str, dict[str, list[Work]]] = {}
     for id_ in of_kinds(view.decided, MANIFEST_WORK):
         if (work := read_work(id_, view.decisions(id_))) is not None:
-            found.setdefault(work.labels[OWNER], {}).setdefault(work.cluster, []).append(work)
-    for by_cluster in found.values():
+            by_owner.setdefault(work.labels[OWNER], {}).setdefault(work.cluster, []).append(work)
+    for by_cluster in by_owner.values():
         for works in by_cluster.values():
             works.sort(key=lambda work: work.id)
-    return found
+    return by_owner
