@@ -37,10 +37,10 @@ def compile_policies(fleet: Fleet) -> Compiled:
         """Only a fleet's own policies are checked for unknown conditions: built-in ones may read conditions the fleet
         lacks."""
         sources = fleet.policies(sort.kind)
-        found = compile_each(
+        compiled_objects = compile_each(
             sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.read.builtin else of_own), findings
         )
-        return [policy for _, policy in found]
+        return [policy for _, policy in compiled_objects]
 
     projections = compile_each(fleet.of(PROJECTION), lambda obj: compile_projection(obj, of_own), findings)
     conditions, rivals = without_conflicts(policies(CONDITION_POLICIES))
@@ -57,14 +57,14 @@ def compile_policies(fleet: Fleet) -> Compiled:
         Remedy: remedies.of(Remedy),
         Rollout: _rollouts(fleet, of_own, findings),
         Projection: tuple(projection for _, projection in projections),
-        Calendar: tuple(one for _, one in compile_each(fleet.of(CALENDAR), compile_calendar, findings)),
+        Calendar: tuple(calendar for _, calendar in compile_each(fleet.of(CALENDAR), compile_calendar, findings)),
     }
     return Compiled(compiled, tuple(findings))
 
 
 def _rollouts(fleet: Fleet, bounds: Bounds, findings: list[Finding]) -> tuple[Rollout, ...]:
-    found = compile_each(fleet.of(ROLLOUT), lambda obj: compile_rollout(obj, bounds), findings)
-    return tuple(rollout for _, rollout in found)
+    compiled_objects = compile_each(fleet.of(ROLLOUT), lambda obj: compile_rollout(obj, bounds), findings)
+    return tuple(rollout for _, rollout in compiled_objects)
 
 
 def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:

@@ -64,24 +64,24 @@ class PoliciesByKind:
     @classmethod
     def of(cls, compiled: Compiled, governing: GoverningObjects) -> "PoliciesByKind":
         """Return the policies in force."""
-        every, some = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
+        every, selecting = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
         policies: Iterable[Policy] = compiled.all_of(*TARGETED)
         for policy in policies:
             target = policy.target
             for kind in target.kinds:
                 if target.namespaces or target.selector.requirements:
-                    some[kind].append((_text(policy.source), partial(_targets, target)))
+                    selecting[kind].append((_text(policy.source), partial(_targets, target)))
                 else:
                     every[kind].append(_text(policy.source))
         for kind in CLUSTERS:
-            some[kind].extend(_others(compiled, governing, kind))
-        return cls(every, some)
+            selecting[kind].extend(_others(compiled, governing, kind))
+        return cls(every, selecting)
 
-    def concerning(self, of: Concerned) -> list[str]:
+    def concerning(self, concerned: Concerned) -> list[str]:
         """Return the policies that can decide something about a cluster."""
-        kind = of.cluster.kind
+        kind = concerned.cluster.kind
         every = self.every.get(kind, [])
-        selecting = [text for text, selects in self.some.get(kind, ()) if selects(of)]
+        selecting = [text for text, selects in self.some.get(kind, ()) if selects(concerned)]
         return every + selecting if selecting else every
 
 
@@ -95,31 +95,31 @@ def _others(compiled: Compiled, governing: GoverningObjects, kind: Kind) -> Iter
             yield _text(governing.objects[projection.id]), partial(_projects, projection)
 
 
-def _targets(target: Target, of: Concerned) -> bool:
-    return target.selects(of.cluster)
+def _targets(target: Target, concerned: Concerned) -> bool:
+    return target.selects(concerned.cluster)
 
 
-def _acts(remedy: Remedy, of: Concerned) -> bool:
+def _acts(remedy: Remedy, concerned: Concerned) -> bool:
     """Does the Remedy select the cluster, or is anything remembered that it requested?"""
-    if remedy.selects(of.cluster.id.name):
+    if remedy.selects(concerned.cluster.id.name):
         return True
-    remembered = (decision.value for path, decision in of.decided.items() if path[:2] == ("status", "muster"))
+    remembered = (decision.value for path, decision in concerned.decided.items() if path[:2] == ("status", "muster"))
     return any(_names(value, remedy.id.name) for value in remembered)
 
 
-def _projects(projection: Projection, of: Concerned) -> bool:
-    return projection.selector.matches(of.cluster.labels) or _has((*PROJECTIONS, projection.id.name), of)
+def _projects(projection: Projection, concerned: Concerned) -> bool:
+    return projection.selector.matches(concerned.cluster.labels) or _has((*PROJECTIONS, projection.id.name), concerned)
 
 
-def _has(path: Path, of: Concerned) -> bool:
-    decision = of.decided.get(path)
+def _has(path: Path, concerned: Concerned) -> bool:
+    decision = concerned.decided.get(path)
     return decision is not None and decision.value is not None
 
 
 def _names(value: Tree, name: str) -> bool:
     if isinstance(value, Mapping):
-        return any(_names(one, name) for pair in value.items() for one in pair)
-    return any(_names(one, name) for one in value) if isinstance(value, list) else value == name
+        return any(_names(part, name) for pair in value.items() for part in pair)
+    return any(_names(element, name) for element in value) if isinstance(value, list) else value == name
 
 
 def _text(policy: Object) -> str:

@@ -37,8 +37,8 @@ def creation_time(view: View, traits: Traits, id_: ObjectId, now: datetime) -> d
         written = None
     # An imported hub decision is no derived part: the file says how old the object is.
     if id_ in view.derived_paths:
-        known = try_time(view.before(id_, *map(str, CREATED)))
-        return max((instant for instant in (known, written) if instant is not None), default=None)
+        recorded = try_time(view.before(id_, *map(str, CREATED)))
+        return max((instant for instant in (recorded, written) if instant is not None), default=None)
     return written if written is not None or traits.fresh or had_reports(view, id_) else now
 
 

@@ -63,31 +63,31 @@ class Failures:
         error = failure.error
         cut_off = isinstance(error, cel.BudgetExceeded)
         hint = failure.hint or (_TOO_LARGE if isinstance(error, cel.ValueTooLargeError) else "")
-        found = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=hint)
-        self.seen.append(found)
+        failed = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=hint)
+        self.seen.append(failed)
 
 
 def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     """Yield one finding per expression of the fleet's own policies that failed in a stage, whatever the order of its
     objects."""
-    by_place = grouped(((one.policy, one.at), one) for one in failed if not _is_ours(one, fleet))
-    for (id_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
-        first, count = min(found, key=in_order), sum(one.number for one in found)
+    by_place = grouped(((failure.policy, failure.at), failure) for failure in failed if not _is_ours(failure, fleet))
+    for (id_, at), failures in sorted(by_place.items(), key=lambda item: repr(item[0])):
+        first, count = min(failures, key=in_order), sum(failure.number for failure in failures)
         policy = fleet.objects.get(id_) or fleet.read.builtin[id_]
         place, excerpt = expression_place(policy.parts, at, first.offset)
-        whom = str(first.object) if count == 1 else f"{count} objects, first for {first.object}"
+        objects = str(first.object) if count == 1 else f"{count} objects, first for {first.object}"
         code, hint = _CUT_OFF if first.cut_off else _FAILED
-        text = f"the expression failed for {whom}: {first.message}"
+        text = f"the expression failed for {objects}: {first.message}"
         yield finding(code, text, place, hint=first.hint or hint, object_=id_, excerpt=excerpt)
 
 
 def builtin_fault(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     """Yield one finding for all built-in expressions that failed in a run: they must not fail, so this is a fault in
     muster. Values of the object are not included."""
-    ours = [one for one in failed if _is_ours(one, fleet)]
-    if ours:
-        places = sorted({(one.policy, one.at) for one in ours}, key=repr)
-        first = min((one for one in ours if (one.policy, one.at) == places[0]), key=in_order)
+    of_builtin = [failure for failure in failed if _is_ours(failure, fleet)]
+    if of_builtin:
+        places = sorted({(failure.policy, failure.at) for failure in of_builtin}, key=repr)
+        first = min((failure for failure in of_builtin if (failure.policy, failure.at) == places[0]), key=in_order)
         place, _ = expression_place(fleet.read.builtin[first.policy].parts, first.at, first.offset)
         yield policy_fault(len(places), f"{first.policy} at {place}", first.object)
 

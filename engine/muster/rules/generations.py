@@ -34,9 +34,11 @@ def stage(view: View) -> Iterator[Decision | Finding]:
 def _counted(view: View, obj: Object) -> Iterator[Decision]:
     deleting = is_deleting(view, obj)
     digest = desired_digest(adapter_spec(obj.kind, obj.spec), deleting=deleting)
-    known = view.before(obj.id, "metadata", "annotations", SPEC_DIGEST)
+    last_digest = view.before(obj.id, "metadata", "annotations", SPEC_DIGEST)
     # Earlier versions digested the whole spec: a new way of counting alone is no change.
-    changed = known != digest and (not obj.kind.of_hub or known != desired_digest(obj.spec, deleting=deleting))
+    changed = last_digest != digest and (
+        not obj.kind.of_hub or last_digest != desired_digest(obj.spec, deleting=deleting)
+    )
     yield Decision(obj.id, ("metadata", "generation"), _generation(view, obj, changed=changed), _BECAUSE)
     yield Decision(obj.id, ("metadata", "annotations"), {SPEC_DIGEST: digest}, _BECAUSE)
 
@@ -44,11 +46,11 @@ def _counted(view: View, obj: Object) -> Iterator[Decision]:
 def _generation(view: View, obj: Object, *, changed: bool) -> int:
     """The last generation, plus one if the spec changed, and at least the object's own value."""
     written = dig(obj.body, "metadata", "generation")
-    own = written if isinstance(written, int) and not isinstance(written, bool) else 1
+    declared = written if isinstance(written, int) and not isinstance(written, bool) else 1
     last = view.before(obj.id, "metadata", "generation")
     if not isinstance(last, int) or isinstance(last, bool):
-        return own
-    return max(last + int(changed), own)
+        return declared
+    return max(last + int(changed), declared)
 
 
 def adapter_spec(kind: Kind, spec: Tree) -> Tree:

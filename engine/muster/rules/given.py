@@ -37,15 +37,17 @@ class GivenTerms:
         return f"{shares},{_digest(concerning_all(rules, self.terms.of(GoverningObjects)))}"
 
     def about(
-        self, objects: Iterable[Object], decided: Iterable[Mapping[Path, Decision]], asked: Collection[ObjectId]
+        self, objects: Iterable[Object], decided: Iterable[Mapping[Path, Decision]], disrupted: Collection[ObjectId]
     ) -> str:
-        """What the clusters among some objects are given, with what was decided about each. `asked`: those for which a
-        disruptive effect was asked."""
+        """What the clusters among some objects are given, with what was decided about each.
+
+        `disrupted`: those for which a disruptive effect was requested.
+        """
         parts = [self.text]
         for cluster, decisions in zip(objects, decided, strict=True):
-            of = Concerned(cluster, cluster.id in asked, decisions)
+            concerned = Concerned(cluster, cluster.id in disrupted, decisions)
             for concerns in self._fleet_terms if is_cluster(cluster.id) else ():
-                value = concerns(of)
+                value = concerns(concerned)
                 parts.append("" if value is None else _digest(value))
         return ",".join(parts)
 
@@ -59,7 +61,8 @@ class GivenTerms:
 def differs(before: str, now: str) -> bool:
     """Is what clusters are given another than before, as far as it was read?"""
     return before != now and any(
-        one and one != other for one, other in zip_longest(before.split(","), now.split(","), fillvalue="")
+        text_before and text_before != text_now
+        for text_before, text_now in zip_longest(before.split(","), now.split(","), fillvalue="")
     )
 
 

@@ -133,18 +133,20 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
     for number in range(_MOST_RUNS):
         decided = _run_stages(fleet, now, searching=number < _MOST_SEARCHES)
         done = decided.fleet
-        found = [one for one in done.findings if faults.keeps_state(one)]
-        failed = done.broken.union(one.object for one in found if one.object)
+        broken_state = [finding for finding in done.findings if faults.keeps_state(finding)]
+        failed = done.broken.union(finding.object for finding in broken_state if finding.object)
         if failed <= fleet.broken:
             rendered = render(done)
-            unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
+            unwritable = {id_: reason for id_, reason in rendered.unwritable.items() if id_ not in fleet.broken}
             if not unwritable:
                 return replace(decided, fleet=replace(done, texts=rendered.texts))
-            new_findings = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
+            new_findings = [
+                messages.unwritable(id_, _parts(done, id_), reason) for id_, reason in sorted(unwritable.items())
+            ]
             fleet = _with_broken(fleet, unwritable, new_findings)
             continue
-        kept = (one for one in done.findings if faults.keeps_state(one) or faults.is_fault(one))
-        carried = found if done.broken == fleet.broken else list(kept)
+        lasting = (finding for finding in done.findings if faults.keeps_state(finding) or faults.is_fault(finding))
+        carried = broken_state if done.broken == fleet.broken else list(lasting)
         fleet = _with_broken(fleet, failed, carried)
     return _run_stages(_all_broken(fleet, ()), now, searching=False)
 
@@ -190,11 +192,11 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
         for id_, instant in terms.of(InForce).wakes.drain():
             wakes[id_] = min(instant, wakes.get(id_, instant))
         terms = terms.after(outcomes)
-        fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
+        fresh = [outcome._replace(stage=stage.name) for outcome in outcomes if isinstance(outcome, Failed)]
         failed += fresh
-        standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
+        earlier = (failure for failure in fleet.beyond.failed if failure.stage == stage.name)
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, StageTerm | Failed))
-        fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
+        fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *earlier), fleet)))
     again = (
         Wake(id_, _ASKED, instant, pulse=wakes is pulse_wakes, deadline=False)
         for wakes in (pulse_wakes, other_wakes)
@@ -209,20 +211,20 @@ _ASKED = Because("evaluation", OF_ITSELF, "an expression compares something with
 
 def terms_of(fleet: FleetWithPolicies, now: datetime) -> Terms:
     """The terms before the first stage."""
-    known = (
+    first_terms = (
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet, now)),
     )
-    return Terms.by(fleet, now, (one.object for one in removals.held_removals(fleet)), known)
+    return Terms.by(fleet, now, (held.object for held in removals.held_removals(fleet)), first_terms)
 
 
-def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWithPolicies:
-    return _with_broken(fleet, {*fleet.objects, *fleet.previous}, found)
+def _all_broken(fleet: FleetWithPolicies, findings: Iterable[Finding]) -> FleetWithPolicies:
+    return _with_broken(fleet, {*fleet.objects, *fleet.previous}, findings)
 
 
-def _with_broken(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
-    return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
+def _with_broken(fleet: FleetWithPolicies, ids: Iterable[ObjectId], findings: Iterable[Finding]) -> FleetWithPolicies:
+    return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *findings))
 
 
 def _failing_object(fleet: FleetWithPolicies, terms: Terms, now: datetime, stage: Stage) -> ObjectId | None:

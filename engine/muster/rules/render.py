@@ -89,10 +89,10 @@ def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
 
     Only YAML and JSON files are removed, and all in the folders of Projections: a person's note under `derived/` stays.
     """
-    found: dict[str, str | None] = {
+    changed: dict[str, str | None] = {
         path: text for path, text in rendered.files.items() if fleet.read.derived.get(path) != content_id(text.encode())
     }
     stay = rendered.files.keys() | rendered.kept | {fleet.derived_paths.get(id_) for id_ in fleet.beyond.standing}
     gone = (path for path in fleet.read.derived if path not in stay)
-    found.update({path: None for path in gone if path.endswith(_YAML) or is_projected(path)})
-    return dict(sorted(found.items()))
+    changed.update({path: None for path in gone if path.endswith(_YAML) or is_projected(path)})
+    return dict(sorted(changed.items()))

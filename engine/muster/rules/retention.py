@@ -59,14 +59,14 @@ _OWN = (
 
 def stage(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals) -> Iterator[Decision]:
     """Decide again what the last run derived for every broken object."""
-    why = partial(_why, view, refs, unsound, withheld)
+    because_of = partial(_why, view, refs, unsound, withheld)
     clusters = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS}
     lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
     for id_ in sorted(view.previous):
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
         left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
         if id_ in view.broken or awaited or left:
-            yield from _decide_again(id_, _without_removal(view.previous[id_]), why(id_))
+            yield from _decide_again(id_, _without_removal(view.previous[id_]), because_of(id_))
         elif view.unidentified and id_ not in view.objects:
             yield from _decide_again(id_, view.previous[id_], _MISSING)
 
@@ -146,10 +146,10 @@ _IN_FORCE = Because("settings", OF_SPEC, "what this run went by; it stays in for
 def record_settings(view: View, rules: InForce) -> Iterator[Decision]:
     """Record the settings in force: of a valid Fleet, or of the last run. Of two Fleets neither is broken, and both
     would forget."""
-    if known := to_record(rules.settings):
+    if record := to_record(rules.settings):
         for obj in view.of(FLEET):
             if obj.id not in view.broken:
-                yield Decision(obj.id, RECORD, known, _IN_FORCE)
+                yield Decision(obj.id, RECORD, record, _IN_FORCE)
 
 
 SETTINGS = Local("settings", record_settings, derives=(((FLEET,), (RECORD,)),))

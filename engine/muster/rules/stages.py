@@ -155,9 +155,9 @@ class Terms:
 
     @classmethod
     def by(
-        cls, fleet: FleetWithPolicies, now: datetime, withheld: Iterable[ObjectId], known: Iterable[StageTerm]
+        cls, fleet: FleetWithPolicies, now: datetime, withheld: Iterable[ObjectId], first_terms: Iterable[StageTerm]
     ) -> "Terms":
-        """Return the terms of a fleet before the first stage; `known`: terms that are passed on from the start."""
+        """Return the terms of a fleet before the first stage; `first_terms`: those that are given from the start."""
         governing = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _GOVERNING}
         of_fleet: dict[object, Any] = {
             datetime: now,
@@ -171,7 +171,7 @@ class Terms:
             frozenset(finding.object for finding in fleet.findings if is_fault(finding)),
             frozenset(finding.object for finding in fleet.findings if finding.code == Code.UNDECIDED),
         )
-        return cls(of_fleet).after((Traits.of(fleet), unsound, Disrupted(fleet.beyond.disrupted), *known))
+        return cls(of_fleet).after((Traits.of(fleet), unsound, Disrupted(fleet.beyond.disrupted), *first_terms))
 
     def for_fleet(self, other: "Terms") -> "Terms":
         """Return another fleet's terms with what stages have passed on in this one."""
@@ -227,7 +227,7 @@ def parameters(decide: Callable[..., object]) -> tuple[Any, ...]:
     """Return the types of the terms that a stage's function is given; for terms about objects, the type of these."""
     types = [type_ for name, type_ in decide.__annotations__.items() if name != "return"][1:]
     last = (getattr(type_, "__args__", (type_,))[-1] for type_ in types)
-    return tuple(own if _is_about_objects(own) else type_ for own, type_ in zip(last, types, strict=True))
+    return tuple(about if _is_about_objects(about) else type_ for about, type_ in zip(last, types, strict=True))
 
 
 def _is_about_objects(sort: Any) -> bool:
@@ -289,8 +289,8 @@ class Wide:
 
     def ask(self, fleet: FleetWithPolicies, terms: Terms) -> Iterable[Yielded]:
         """Decide everything, if this run includes wide stages, or the steps that it includes without them."""
-        asked = fleet.beyond.asked or any(kind_of(id_) is self.steps for id_ in fleet.beyond.steps)
-        return self.decide(Shared.by(fleet), *terms.arguments(self.decide)) if asked else ()
+        included = fleet.beyond.asked or any(kind_of(id_) is self.steps for id_ in fleet.beyond.steps)
+        return self.decide(Shared.by(fleet), *terms.arguments(self.decide)) if included else ()
 
 
 Stage: TypeAlias = Local | Wide

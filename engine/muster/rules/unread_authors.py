@@ -55,8 +55,8 @@ def of_unread_authors(
         for id_ in sorted(of_kinds(view.previous.keys() & ids, *author.kinds)):
             before = {path for path, decision in view.decisions(id_).items() if decision.value is not None}
             for path, name, value in _entries(id_, author.path, dig(view.previous[id_], *author.path)):
-                if (id_, path) not in decided and path not in before and (what := author.unread(governing, name)):
-                    because = Because("kept", OF_ITSELF, f"{what} cannot be read, so what it may have decided stays")
+                if (id_, path) not in decided and path not in before and (unread := author.unread(governing, name)):
+                    because = Because("kept", OF_ITSELF, f"{unread} cannot be read, so what it may have decided stays")
                     yield Decision(id_, path, value, because)
 
 
