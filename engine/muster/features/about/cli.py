@@ -24,14 +24,14 @@ def version(output: str) -> None:
     from muster.cli.documents import json_text
     from muster.features.about.versions import versions
 
-    found = versions(__version__)
+    rows = versions(__version__)
     if output == "json":
-        click.echo(json_text(found), nl=False)
+        click.echo(json_text(rows), nl=False)
         return
-    extras = [name for name, present in found["extras"].items() if present]
-    click.echo(f"muster {found['muster']}, Python {found['python']}, {found['git'] or 'no git'}")
+    extras = [name for name, present in rows["extras"].items() if present]
+    click.echo(f"muster {rows['muster']}, Python {rows['python']}, {rows['git'] or 'no git'}")
     click.echo(f"extras: {', '.join(extras) or 'none'}")
-    cache = found["cache"]
+    cache = rows["cache"]
     kept = "nothing is kept: MUSTER_CACHE_DIR is empty" if cache is None else "{directory}, {size:.1f} MB".format(
         directory=cache["directory"], size=cache["bytes"] / 1e6)  # fmt: skip
     click.echo(f"cache: {kept}")

@@ -45,7 +45,7 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
     from muster.features.cel.evaluate import evaluate, value_text
 
     try:
-        found = evaluate(expression, _documents(file) if file else [], now)
+        evaluated = evaluate(expression, _documents(file) if file else [], now)
     except cel.CompileError as error:
         for issue in error.issues:
             kind = "warning" if issue.is_warning else "error"
@@ -54,17 +54,17 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
             if issue.hint:
                 click.echo(f"    hint: {issue.hint}", err=True)
         return 1
-    result = found.result
+    result = evaluated.result
     if output == "json":
-        text = json.dumps(_document(found), indent=2, ensure_ascii=False)
+        text = json.dumps(_document(evaluated), indent=2, ensure_ascii=False)
         sys.stdout.write(printable_json(text) + "\n")
         return int(result.error is not None)
     click.echo(printable_lines(str(result.trace)))
     click.echo()
-    say(f"error: {result.error.message}" if result.error else f"{value_text(result.value)}  ({found.type})")
+    say(f"error: {result.error.message}" if result.error else f"{value_text(result.value)}  ({evaluated.type})")
     if file is None and result.error and "'self'" in result.error.message:
         click.echo("hint: name the file with the object by --object")
-    for issue in found.warnings:
+    for issue in evaluated.warnings:
         click.echo(f"warning: {issue.message}" + (f" ({issue.hint})" if issue.hint else ""))
     if result.horizon is not None:
         click.echo(f"holds until {format_time(result.horizon)}")
@@ -82,13 +82,13 @@ def _documents(file: Path) -> list[Tree]:
     return [document.body for document in loaded.documents]
 
 
-def _document(found: "EvaluatedExpression") -> Tree:
+def _document(evaluated: "EvaluatedExpression") -> Tree:
     from muster.rules.policies.trees import spoken_tree
 
-    result = found.result
+    result = evaluated.result
     return {
         "value": spoken_tree(result.value),
-        "type": found.type,
+        "type": evaluated.type,
         "error": result.error.message if result.error else None,
         "horizon": None if result.horizon is None else format_time(result.horizon),
         "cost": result.cost,

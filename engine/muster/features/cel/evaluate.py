@@ -48,8 +48,8 @@ class _FileSight(StageInputs):
     @cached_property
     def leases(self) -> Mapping[str, Tree]:
         """The file's Lease."""
-        found = [obj.body for obj in self.objects if obj.kind is LEASE]
-        return {cluster_of(self.objects[0]): found[0]} if found else {}
+        leases = [obj.body for obj in self.objects if obj.kind is LEASE]
+        return {cluster_of(self.objects[0]): leases[0]} if leases else {}
 
     @cached_property
     def adapters(self) -> Adapters:
@@ -67,9 +67,9 @@ def evaluate(expression: str, documents: list[Tree], now: datetime) -> Evaluated
     variables: dict[str, object] = {}
     if objects and not _is_context(target := objects[0]):
         environment = policy_environment((target.kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
-        known = {obj.id: obj for obj in reversed(objects)}
-        decided = {id_: _decided(obj) for id_, obj in known.items()}
-        view = View(known, {id_: obj.body for id_, obj in known.items()}, decided=decided)
+        by_id = {obj.id: obj for obj in reversed(objects)}
+        decided = {id_: _decided(obj) for id_, obj in by_id.items()}
+        view = View(by_id, {id_: obj.body for id_, obj in by_id.items()}, decided=decided)
         variables = _FileSight(view, DEFAULTS, clock, GRACE_FACTOR, {}, objects).base(target)
         variables |= {"params": {}, "variables": {}}
     variables["now"] = clock.now
@@ -103,6 +103,8 @@ def _is_context(obj: Object) -> bool:
 def _decided(obj: Object) -> Mapping[Path, Decision]:
     """Decisions a run would have made, taken from the object's own status and metadata."""
     conditions = by_type(mappings_at(obj.body, "status", "conditions"))
-    found: dict[Path, Tree] = {("status", "conditions", (type_,)): one for type_, one in conditions.items()}
-    found["metadata", "generation"] = dig(obj.body, "metadata", "generation")
-    return {path: Decision(obj.id, path, value, _BECAUSE) for path, value in found.items()}
+    decided: dict[Path, Tree] = {
+        ("status", "conditions", (type_,)): condition for type_, condition in conditions.items()
+    }
+    decided["metadata", "generation"] = dig(obj.body, "metadata", "generation")
+    return {path: Decision(obj.id, path, value, _BECAUSE) for path, value in decided.items()}

@@ -71,8 +71,8 @@ def revoke(draft: Draft, names: Iterable[str]) -> None:
         obj = draft.fleet.objects.get(CSR.id(name))
         vouched = _vouched(draft, name)
         if obj is None and not vouched:
-            known = (other.id.name for other in draft.fleet.of(CSR))
-            raise EditRefusedError(f"there is no {CSR.id(name)}", did_you_mean(name, known))
+            requests = (other.id.name for other in draft.fleet.of(CSR))
+            raise EditRefusedError(f"there is no {CSR.id(name)}", did_you_mean(name, requests))
         for each in (*([obj] if obj else []), *vouched):
             _deny(draft, each, "" if each is obj else f", because {name} vouched for it")
 
@@ -151,7 +151,7 @@ def _write_condition(draft: Draft, obj: Object, cluster: str, condition: Tree) -
         draft.create(path, CSR.body(metadata, status={"conditions": [condition]}))
     else:
         draft.set(home, ("metadata", "annotations", DIGEST_ANNOTATION), request_digest(obj))
-        if not any(known.get("type") == condition["type"] for _, _, known in draft.items(obj.id, _CONDITIONS)):
+        if not any(present.get("type") == condition["type"] for _, _, present in draft.items(obj.id, _CONDITIONS)):
             draft.append(home, _CONDITIONS, condition)
     return path
 

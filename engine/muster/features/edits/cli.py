@@ -123,7 +123,7 @@ def taint(clusters: tuple[str, ...], words: tuple[str, ...], into: Destination) 
         raise click.UsageError("name a taint: KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-.")
     with options.usage_errors(ValueError):
         taints = [TaintEdit.parse(word) for word in words]
-    subject = f"Taint {', '.join(clusters)}: {' '.join(f'{one}-' if one.removed else str(one) for one in taints)}"
+    subject = f"Taint {', '.join(clusters)}: {' '.join(f'{edit}-' if edit.removed else str(edit) for edit in taints)}"
     return into.commit(partial(taint, clusters=clusters, edits=taints), subject)
 
 

@@ -94,9 +94,9 @@ class Draft:
             names = (other.name for other in sorted(self.fleet.objects) if kind_of(id_).has(other))
             hint = did_you_mean(id_.name, names) or f"muster get {id_.kind} lists those that exist".lower()
             raise EditRefusedError(f"there is no {id_}", hint)
-        own = [part for part in obj.parts if not part.source.ref]
-        depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in own]
-        return own[depth.index(max(depth))] if own else None
+        parts = [part for part in obj.parts if not part.source.ref]
+        depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in parts]
+        return parts[depth.index(max(depth))] if parts else None
 
     def items(self, id_: ObjectId, path: tuple[str, ...]) -> list[tuple[Part, int, dict[str, Tree]]]:
         """The mappings in the lists at a path in people's files, after the edits so far: part, index, item.
@@ -104,12 +104,12 @@ class Draft:
         EditRefusedError as `part_with`.
         """
         self.part_with(id_, *path)
-        found = []
+        items = []
         for part in self.fleet.objects[id_].parts:
             if not part.source.ref:
                 body = self._body(part)
-                found += [(part, i, item) for i, item in enumerate(dig(body, *path) or ()) if isinstance(item, dict)]
-        return found
+                items += [(part, i, item) for i, item in enumerate(dig(body, *path) or ()) if isinstance(item, dict)]
+        return items
 
     def set(self, part: Part, path: tuple[str | int, ...], value: Tree) -> None:
         """Set one field of a part."""
@@ -206,10 +206,10 @@ def _path_exists(path: str) -> EditRefusedError:
 
 
 def _refuse_new_errors(draft: Draft, after: Fleet) -> None:
-    known = {(found.code, found.object, found.message) for found in draft.fleet.findings}
+    before = {(finding.code, finding.object, finding.message) for finding in draft.fleet.findings}
     new = [
-        found for found in after.sorted_findings()
-        if found.severity is Severity.ERROR and (found.code, found.object, found.message) not in known
+        finding for finding in after.sorted_findings()
+        if finding.severity is Severity.ERROR and (finding.code, finding.object, finding.message) not in before
     ]  # fmt: skip
     if new:
         raise EditRefusedError("the fleet would not be valid afterwards, so nothing was committed", findings=new)

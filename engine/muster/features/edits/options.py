@@ -23,8 +23,8 @@ _CLUSTER = ("cluster/", "clusters/", "managedcluster/", "managedclusters/")
 
 def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """The names in a repeatable, comma-separated option, each once, in order."""
-    found = (name.strip() for value in values for name in value.split(","))
-    return tuple(dict.fromkeys(name for name in found if name))
+    listed = (name.strip() for value in values for name in value.split(","))
+    return tuple(dict.fromkeys(name for name in listed if name))
 
 
 #: `--clusters A,B`.
@@ -56,10 +56,10 @@ def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_
     def joined(function: _F) -> _F:
         @wraps(function)
         def split(arguments: tuple[str, ...], clusters: tuple[str, ...], **given: Any) -> Any:
-            named = [] if clusters else [one for one in arguments if not is_word(one)]
-            words = tuple(one for one in arguments if clusters or is_word(one))
-            found = _some(dict.fromkeys((*named, *clusters)), required=True)
-            return function(clusters=found, words=words, **given)
+            named = [] if clusters else [argument for argument in arguments if not is_word(argument)]
+            words = tuple(argument for argument in arguments if clusters or is_word(argument))
+            chosen = _some(dict.fromkeys((*named, *clusters)), required=True)
+            return function(clusters=chosen, words=words, **given)
 
         argument = click.argument("arguments", nargs=-1, metavar=f"CLUSTER... {word}...")
         return argument(_clusters_option(split))  # type: ignore[return-value]
@@ -69,12 +69,12 @@ def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_
 
 def _some(clusters: Iterable[str], *, required: bool) -> tuple[str, ...]:
     """The names of clusters, also if they were written as `cluster/NAME`."""
-    found = tuple(name.rpartition("/")[2] if name.lower().startswith(_CLUSTER) else name for name in clusters)
-    if len(found) > 1 and f"{found[0]}/".lower() in _CLUSTER:
-        found = found[1:]  # KIND NAME..., as kubectl takes them
-    if required and not found:
+    chosen = tuple(name.rpartition("/")[2] if name.lower().startswith(_CLUSTER) else name for name in clusters)
+    if len(chosen) > 1 and f"{chosen[0]}/".lower() in _CLUSTER:
+        chosen = chosen[1:]  # KIND NAME..., as kubectl takes them
+    if required and not chosen:
         raise click.UsageError("name a cluster.")
-    return found
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ class TaintEdit:
         if not key or (not effect and (colon or not removed)):
             raise ValueError(f"{text!r} is not KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-")
         if effect and effect not in _KNOWN_EFFECTS:
-            kinds = "; ".join(f"a {kind}'s is {' or '.join(sorted(known))}" for kind, known in TAINT_EFFECTS.items())
+            kinds = "; ".join(
+                f"a {kind}'s is {' or '.join(sorted(effects))}" for kind, effects in TAINT_EFFECTS.items()
+            )
             raise ValueError(f"no taint has the effect {effect!r}: {kinds}")
         return cls(key, value, effect, removed)
 
@@ -52,8 +54,8 @@ def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> 
     wanted = tuple(edits)
     for name in clusters:
         id_ = draft.cluster(name)
-        for one in wanted:
-            (_remove if one.removed else _add)(draft, id_, one)
+        for edit in wanted:
+            (_remove if edit.removed else _add)(draft, id_, edit)
 
 
 #: Keeps new decisions off a cluster, and makes those that chose it leave it.
@@ -76,40 +78,40 @@ def unmark(draft: Draft, clusters: Iterable[str]) -> None:
     for name in clusters:
         id_ = draft.cluster(name)
         for key in (CORDONED, DRAINED):
-            if any(known.get("key") == key for _, _, known in draft.items(id_, _LIST)):
+            if any(taint.get("key") == key for _, _, taint in draft.items(id_, _LIST)):
                 _remove(draft, id_, TaintEdit(key, "", "", removed=True))
 
 
-def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
-    if Deciders.of(draft.fleet.objects).decide_taint(kind_of(id_), {"key": one.key, "effect": one.effect}):
+def _add(draft: Draft, id_: ObjectId, edit: TaintEdit) -> None:
+    if Deciders.of(draft.fleet.objects).decide_taint(kind_of(id_), {"key": edit.key, "effect": edit.effect}):
         raise EditRefusedError(
-            f"a policy decides the taint {one}: one of yours would not count", "use a key of your own"
+            f"a policy decides the taint {edit}: one of yours would not count", "use a key of your own"
         )
-    body: Tree = {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect}
-    for part, index, known in draft.items(id_, _LIST):
-        if (known.get("key"), known.get("effect")) == (one.key, one.effect):
-            if (known.get("value") or "") != one.value:
+    body: Tree = {"key": edit.key, **({"value": edit.value} if edit.value else {}), "effect": edit.effect}
+    for part, index, present in draft.items(id_, _LIST):
+        if (present.get("key"), present.get("effect")) == (edit.key, edit.effect):
+            if (present.get("value") or "") != edit.value:
                 draft.set(part, (*_LIST, index), body)
-                draft.changes.append(f"{id_}: taint {one} replaces value {known.get('value') or ''!r}")
+                draft.changes.append(f"{id_}: taint {edit} replaces value {present.get('value') or ''!r}")
             return
     draft.append(draft.declaring_part(id_, *_LIST), _LIST, body)
-    draft.changes.append(f"{id_}: taint {one} added")
+    draft.changes.append(f"{id_}: taint {edit} added")
 
 
-def _remove(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
-    found = [
-        (part, index) for part, index, known in draft.items(id_, _LIST)
-        if known.get("key") == one.key and one.effect in ("", known.get("effect"))
+def _remove(draft: Draft, id_: ObjectId, edit: TaintEdit) -> None:
+    places = [
+        (part, index) for part, index, taint in draft.items(id_, _LIST)
+        if taint.get("key") == edit.key and edit.effect in ("", taint.get("effect"))
     ]  # fmt: skip
-    if not found:
-        raise EditRefusedError(f"no file has taint {one} of {id_}", _derived_hint(draft, id_, one))
-    for part, index in sorted(found, key=lambda pair: pair[1], reverse=True):
+    if not places:
+        raise EditRefusedError(f"no file has taint {edit} of {id_}", _derived_hint(draft, id_, edit))
+    for part, index in sorted(places, key=lambda pair: pair[1], reverse=True):
         draft.remove(part, (*_LIST, index))
-    draft.changes.append(f"{id_}: taint {one} removed")
+    draft.changes.append(f"{id_}: taint {edit} removed")
 
 
-def _derived_hint(draft: Draft, id_: ObjectId, one: TaintEdit) -> str:
+def _derived_hint(draft: Draft, id_: ObjectId, edit: TaintEdit) -> str:
     derived = dig(draft.fleet.previous.get(id_), *_LIST) or ()
-    if any(isinstance(taint_, dict) and taint_.get("key") == one.key for taint_ in derived):
+    if any(isinstance(taint_, dict) and taint_.get("key") == edit.key for taint_ in derived):
         return "a TaintPolicy adds it: it is removed when its condition no longer holds"
     return ""

@@ -48,11 +48,11 @@ def waive(
         )
     about = _object_named(draft, about)
     everything = _proved(draft.fleet, about) if code in PROVED else _found(draft, now)
-    found = [one for one in everything if (one.code, one.about) == (code, about)]
-    if not found:
+    findings = [finding for finding in everything if (finding.code, finding.about) == (code, about)]
+    if not findings:
         raise EditRefusedError(f"there is no finding {code} about {about}", _nearest(everything, code, about))
-    spec: Tree = {"code": code, "object" if found[0].object else "file": about}
-    messages = {one.digest: one.message for one in found}
+    spec: Tree = {"code": code, "object" if findings[0].object else "file": about}
+    messages = {finding.digest: finding.message for finding in findings}
     spec["findings"] = [{"digest": digest, "message": messages[digest]} for digest in sorted(messages)]
     spec |= {"reason": reason, "owner": owner, "until": until}
     _write(draft, WAIVER.id(name or _default_name(code, about)), spec)
@@ -73,8 +73,8 @@ def _object_named(draft: Draft, about: str) -> str:
 def _found(draft: Draft, now: datetime) -> list[Finding]:
     """All findings of the fleet: by checks, by a run, and by lint."""
     run = decide(with_agent_refs(draft.fleet, draft.agents), now, NOBODY, None)
-    found = {*draft.fleet.findings, *run.findings, *advice(draft.fleet), *time_advice(draft.fleet, now)}
-    return sorted(found, key=Finding.sort_key)
+    findings = {*draft.fleet.findings, *run.findings, *advice(draft.fleet), *time_advice(draft.fleet, now)}
+    return sorted(findings, key=Finding.sort_key)
 
 
 def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
@@ -85,14 +85,14 @@ def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
     from muster.features.lint.proving.questions import prove_policy
 
     policies = (policy for policy in provable_policies(fleet) if str(policy.id) == about)
-    return [one for policy in policies for one in prove_policy(fleet, policy).findings]
+    return [finding for policy in policies for finding in prove_policy(fleet, policy).findings]
 
 
-def _nearest(found: Collection[Finding], code: str, about: str) -> str:
+def _nearest(findings: Collection[Finding], code: str, about: str) -> str:
     """A hint: the codes found about the object, or the object with the nearest name that has the code."""
-    if codes := sorted({one.code for one in found if one.about == about}):
+    if codes := sorted({finding.code for finding in findings if finding.about == about}):
         return f"findings about it: {', '.join(codes)}"
-    return did_you_mean(about, {one.about for one in found if one.code == code and one.about})
+    return did_you_mean(about, {finding.about for finding in findings if finding.code == code and finding.about})
 
 
 def _default_name(code: str, about: str) -> str:

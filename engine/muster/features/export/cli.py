@@ -71,10 +71,10 @@ def endpoints(
     file = None if out is None else ConfigFile(out, reload_)
 
     def rendered(run: "Run") -> str:
-        found = _routing(run, ingress)
-        for problem in found.problems:
+        routing = _routing(run, ingress)
+        for problem in routing.problems:
             click.echo(f"warning: {problem}", err=True)
-        return load_balancer(format_)(found, listen)
+        return load_balancer(format_)(routing, listen)
 
     if follow and file is not None:
         _follow(source, remote, interval, lambda run: file.put(rendered(run)), out)
@@ -160,10 +160,10 @@ def objects(
         raise click.UsageError("--deletes and --status print different things: give one.")
     reading, run = source.evaluated()
     reading.print_age(source.now, err=True)
-    found = exported(options.selected(run, target), named=target is not None, status=status)
+    export = exported(options.selected(run, target), named=target is not None, status=status)
     if projections and not (deletes or status):
-        found.bodies.extend(_projected(run, projections))
-    bodies = found.deleted if deletes else found.bodies
+        export.bodies.extend(_projected(run, projections))
+    bodies = export.deleted if deletes else export.bodies
     if status and output == "json":  # of a List, kubectl requires whole objects
         sys.stdout.write("".join(map(json_text, bodies)))
     elif output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream
@@ -172,7 +172,7 @@ def objects(
     else:
         sys.stdout.write(yaml_stream(bodies))
     if not deletes:
-        say(*found.left_out(), err=True)
+        say(*export.left_out(), err=True)
     return report(reported_findings(run))
 
 
@@ -193,8 +193,8 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
 
     with identity_errors():
         issued = certificates_at(open_repository(repo, os.environ), rev or "HEAD")
-    for one in sorted(one for known in issued.values() for one in known):
-        click.echo(one.allowed_signer())
+    for line in sorted(line for lines in issued.values() for line in lines):
+        click.echo(line.allowed_signer())
     return 0
 
 
@@ -224,17 +224,17 @@ def _projected(run: "Run", chosen: frozenset[str]) -> "Iterator[Tree]":
 
     for problem in unknown_projections(run.fleet, chosen):
         raise click.UsageError(problem)
-    found = projected_objects(run.fleet, chosen)
-    for one in found.objects:
-        if one.fault:
-            say(f"not exported: {one.id} of Projection {one.projection}: {one.fault}", err=True)
+    projected = projected_objects(run.fleet, chosen)
+    for obj in projected.objects:
+        if obj.fault:
+            say(f"not exported: {obj.id} of Projection {obj.projection}: {obj.fault}", err=True)
         else:
-            yield one.body
-    if found.others:
-        told = ", ".join(f"{number} of {name}" for name, number in sorted(found.others.items()))
-        say(f"not exported: files without Kubernetes objects: {told}", err=True)
-    if found.unsure:
-        say(f"not exported: files that stay as they are: {', '.join(found.unsure)}", err=True)
+            yield obj.body
+    if projected.others:
+        others = ", ".join(f"{number} of {name}" for name, number in sorted(projected.others.items()))
+        say(f"not exported: files without Kubernetes objects: {others}", err=True)
+    if projected.unsure:
+        say(f"not exported: files that stay as they are: {', '.join(projected.unsure)}", err=True)
 
 
 def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
@@ -242,12 +242,12 @@ def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
     from muster.data.kinds import MULTI_CLUSTER_INGRESS
     from muster.data.names import did_you_mean
 
-    found = [obj for obj in fleet.of(MULTI_CLUSTER_INGRESS) if not obj.deleting]
+    ingresses = [obj for obj in fleet.of(MULTI_CLUSTER_INGRESS) if not obj.deleting]
     if target is None:
-        return found
+        return ingresses
     namespace, _, name = target.rpartition("/")
-    chosen = [obj for obj in found if obj.id.name == name and namespace in ("", obj.id.namespace)]
+    chosen = [obj for obj in ingresses if obj.id.name == name and namespace in ("", obj.id.namespace)]
     if not chosen:
-        hint = did_you_mean(name, [obj.id.name for obj in found])
+        hint = did_you_mean(name, [obj.id.name for obj in ingresses])
         raise click.UsageError(f"there is no MultiClusterIngress {target!r}; {hint}".rstrip("; "))
     return chosen

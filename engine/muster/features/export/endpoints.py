@@ -110,13 +110,13 @@ _Slices = Mapping[tuple[str, str], list[tuple[str, Object]]]
 
 def _slices(fleet: Fleet) -> _Slices:
     """EndpointSlices with their cluster, by namespace and Service."""
-    found: dict[tuple[str, str], list[tuple[str, Object]]] = {}
+    slices: dict[tuple[str, str], list[tuple[str, Object]]] = {}
     for obj in fleet.of(ENDPOINT_SLICE):
         cluster, service = obj.annotations.get(PROVISION_CLUSTER), obj.labels.get(SERVICE_NAME)
         if cluster and service:
             key = (obj.id.namespace, service.removeprefix(_IMPORTED))
-            found.setdefault(key, []).append((cluster, obj))
-    return found
+            slices.setdefault(key, []).append((cluster, obj))
+    return slices
 
 
 def _routes(fleet: Fleet, ingress: Object, slices: _Slices, problems: dict[str, None]) -> Iterator[Route]:
@@ -189,10 +189,10 @@ def _port(ports: list[Tree], wanted: str) -> int | None:
     An ingress counts the Service's ports, a slice the pods': only names are the same in both. Of a single port it is
     clear which is meant.
     """
-    tcp = [one for one in ports if one.get("protocol", "TCP") == "TCP" and one.get("port")]
-    named = [one["port"] for one in tcp if wanted in (one.get("name") or "", str(one["port"]))]
-    found = named or [one["port"] for one in tcp if len(tcp) == 1 and (wanted.isdigit() or not wanted)]
-    return int(found[0]) if found else None
+    tcp = [port for port in ports if port.get("protocol", "TCP") == "TCP" and port.get("port")]
+    named = [port["port"] for port in tcp if wanted in (port.get("name") or "", str(port["port"]))]
+    matching = named or [port["port"] for port in tcp if len(tcp) == 1 and (wanted.isdigit() or not wanted)]
+    return int(matching[0]) if matching else None
 
 
 def _host(text: str) -> str:
@@ -221,8 +221,8 @@ def load_balancers() -> list[str]:
 def load_balancer(name: str) -> LoadBalancer:
     """Return the one of that name; KeyError where there is none. An installed one goes before a built-in one."""
     for point in entry_points(group=GROUP, name=name):
-        found: LoadBalancer = point.load()
-        return found
+        balancer: LoadBalancer = point.load()
+        return balancer
     module, _, function = _BUILT_IN[name].partition(":")
     built_in: Any = getattr(import_module(module), function)
     return built_in  # type: ignore[no-any-return]

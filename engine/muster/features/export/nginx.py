@@ -57,11 +57,11 @@ def _server(routing: Routing, host: str, listen: int) -> str:
 def _locations(routing: Routing, host: str) -> dict[tuple[str, str], Backend | None]:
     """Backend by modifier and path. Where two routes want the same requests, an exact one wins, then the first."""
     routes = [route for route in routing.routes if route.host == host and not route.default]
-    found: dict[tuple[str, str], Backend | None] = {}
+    locations: dict[tuple[str, str], Backend | None] = {}
     for route in sorted(routes, key=lambda route: route.path_type != "Exact"):
         for key in _keys(route):
-            found.setdefault(key, route.backend)
-    return found
+            locations.setdefault(key, route.backend)
+    return locations
 
 
 def _keys(route: Route) -> Iterator[tuple[str, str]]:

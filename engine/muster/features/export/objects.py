@@ -72,8 +72,8 @@ class Export:
         for (kind, path, source), count in sorted(self.fields.items()):
             yield f"not exported: {path} of {count} {kind}: {source} has no such field"
         if self.kinds:
-            told = ", ".join(f"{count} {plural}" for plural, count in sorted(self.kinds.items()))
-            yield f"not exported: {told}: others write them on a hub; name the kind to print them"
+            counts = ", ".join(f"{count} {plural}" for plural, count in sorted(self.kinds.items()))
+            yield f"not exported: {counts}: others write them on a hub; name the kind to print them"
         if self.deleted:
             yield f"not exported: {len(self.deleted)} being deleted; --deletes prints them"
 
@@ -85,22 +85,22 @@ def exported(objects: Iterable[Tree], *, named: bool = False, status: bool = Fal
     `status` each object is its name and its status, as the status subresource takes it. Without, the status of a kind
     that has the subresource is left out.
     """
-    found = Export()
+    export = Export()
     for body in objects:
         kind = _kind_of(body)
         served = _served(kind, body)
         if not named and (kind in _OF_OTHERS or _SET_LABEL in mapping_at(body, "metadata", "labels")):
-            found.kinds[kind.plural] += 1
+            export.kinds[kind.plural] += 1
         elif not named and kind.group == FLEET.group:
             continue
         elif dig(body, "metadata", "deletionTimestamp") is not None:
-            found.deleted.append(identified(body, served))
-        elif (one := _fitted(body, served, found, status=status)) is not None:
-            found.bodies.append(one)
-    return found
+            export.deleted.append(identified(body, served))
+        elif (fitted := _fitted(body, served, export, status=status)) is not None:
+            export.bodies.append(fitted)
+    return export
 
 
-def _fitted(body: Tree, served: ServedVersion | None, found: Export, *, status: bool) -> Tree | None:
+def _fitted(body: Tree, served: ServedVersion | None, export: Export, *, status: bool) -> Tree | None:
     """An object as it is printed; None where only the status is wanted and the hub takes none."""
     sections = {name: value for name, value in body.items() if name not in _STANDARD}
     if isinstance(body.get("status"), dict):
@@ -115,7 +115,7 @@ def _fitted(body: Tree, served: ServedVersion | None, found: Export, *, status: 
     if served is not None:
         left_out = set[str]()
         sections = _trimmed(sections, served.root, "", left_out)
-        found.fields.update((body["kind"], path, served.source) for path in left_out)
+        export.fields.update((body["kind"], path, served.source) for path in left_out)
     named = identified(body, served)
     if not status:
         named["metadata"] |= {name: value for name in _METADATA[2:] if (value := _metadatum(body, name))}
@@ -135,29 +135,29 @@ def identified(body: Tree, served: ServedVersion | None = None) -> dict[str, Tre
 def _metadatum(body: Tree, name: str) -> Tree:
     value = dig(body, "metadata", name)
     if name == "annotations":
-        return {key: one for key, one in mapping_at(body, "metadata", name).items() if not key.startswith(_OWN_GROUP)}
+        return {key: text for key, text in mapping_at(body, "metadata", name).items() if not key.startswith(_OWN_GROUP)}
     return value
 
 
-def _trimmed(value: Tree, known: ServedField, path: str, left_out: set[str]) -> Tree:
+def _trimmed(value: Tree, field: ServedField, path: str, left_out: set[str]) -> Tree:
     """A value with the fields that upstream has; the paths of others are added to `left_out`."""
-    if known.open:
+    if field.open:
         return value
     if isinstance(value, dict):
         kept = {}
         for name, child in value.items():
-            below = known.below.get("*") or known.below.get(name)
+            below = field.below.get("*") or field.below.get(name)
             inner = f"{path}.{name}" if path else name
             if below is None:
                 left_out.add(inner)
             elif child is not None:  # a server prunes a null
                 kept[name] = _trimmed(child, below, inner, left_out)
         return kept
-    if isinstance(value, list) and (element := known.below.get("[]")):
+    if isinstance(value, list) and (element := field.below.get("[]")):
         return [_trimmed(child, element, f"{path}[]", left_out) for child in value]
-    if known.type in ("date-time", "micro-time") and (instant := try_time(value)) is not None:
+    if field.type in ("date-time", "micro-time") and (instant := try_time(value)) is not None:
         whole = format_time(instant.replace(microsecond=0))
-        return f"{whole[:-1]}.{instant.microsecond:06d}Z" if known.type == "micro-time" else whole
+        return f"{whole[:-1]}.{instant.microsecond:06d}Z" if field.type == "micro-time" else whole
     return _RENAMED.get((path, value), value) if isinstance(value, str) else value
 
 
@@ -174,23 +174,23 @@ def _served(kind: Kind, body: Tree) -> ServedVersion | None:
 @cache
 def served_versions(kind: Kind) -> Mapping[str, ServedVersion]:
     """Return the versions of a kind that upstream serves, by `group/version`, the preferred one first."""
-    found = {}
+    versions = {}
     for version in kind.versions:
         path = bundle_path("schemas") / "upstream" / f"{kind.schema}.{version}.yaml"
         if path.exists():
             listed = first_body(path.read_bytes(), path.name)
-            found[listed["apiVersion"]] = ServedVersion(
+            versions[listed["apiVersion"]] = ServedVersion(
                 listed["apiVersion"], listed["source"], "status" in listed["subresources"], _tree_of(listed["fields"])
             )
-    return found
+    return versions
 
 
 def _tree_of(fields: Mapping[str, Tree]) -> ServedField:
     """The fields of a list, each below its parent. What upstream keeps as it comes has no fields below it."""
     nodes = {"": ServedField("object")}
     for path in sorted(fields, key=len):
-        told = fields[path]
-        facts = {"type": told} if isinstance(told, str) else told
+        described = fields[path]
+        facts = {"type": described} if isinstance(described, str) else described
         is_open = facts["type"] == "any" or facts.get("x-kubernetes-preserve-unknown-fields") is True
         parent, step = _split(path)
         nodes[path] = nodes[parent].below[step] = ServedField(facts["type"], is_open)

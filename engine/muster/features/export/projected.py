@@ -73,8 +73,8 @@ class ProjectedObjects:
     def checked(self) -> "ProjectedObjects":
         """Return the same, where objects that are in two files are faulty."""
         by_id: dict[ObjectId, list[ProjectedObject]] = {}
-        for one in self.objects:
-            by_id.setdefault(one.id, []).append(one)
+        for obj in self.objects:
+            by_id.setdefault(obj.id, []).append(obj)
         objects = [same[0] if len(same) == 1 else same[0]._replace(fault=_twice(same)) for same in by_id.values()]
         return ProjectedObjects(self.chosen, objects, self.others, self.unsure)
 
@@ -96,13 +96,13 @@ def projected_files(
 
 def projected_objects(fleet: Fleet, chosen: frozenset[str]) -> ProjectedObjects:
     """Return the objects of chosen Projections as a run decides them. A file that the run leaves as it was is none."""
-    found = ProjectedObjects(chosen)
+    projected = ProjectedObjects(chosen)
     for file in projected_files(((id_, records(fleet.decided[id_])) for id_ in sorted(fleet.decided)), chosen):
         if (text := fleet.projected.get((file.owner, file.entry))) is None:
-            found.unsure.append(file.path)
+            projected.unsure.append(file.path)
         else:
-            found.add(file.projection, file.path, text.encode())
-    return found.checked()
+            projected.add(file.projection, file.path, text.encode())
+    return projected.checked()
 
 
 def is_chosen(projection: str, chosen: frozenset[str]) -> bool:
@@ -112,9 +112,9 @@ def is_chosen(projection: str, chosen: frozenset[str]) -> bool:
 
 def unknown_projections(fleet: Fleet, chosen: Iterable[str]) -> Iterator[str]:
     """Say which chosen names no Projection has."""
-    known = {id_.name for id_ in (*fleet.objects, *fleet.previous) if PROJECTION.has(id_)}
-    for name in sorted({*chosen} - known - {ALL}):
-        yield f"no Projection is called {name!r}; {did_you_mean(name, known)}".rstrip("; ")
+    names = {id_.name for id_ in (*fleet.objects, *fleet.previous) if PROJECTION.has(id_)}
+    for name in sorted({*chosen} - names - {ALL}):
+        yield f"no Projection is called {name!r}; {did_you_mean(name, names)}".rstrip("; ")
 
 
 def _is_object(body: Tree) -> bool:
@@ -135,5 +135,5 @@ def _fault(body: Tree) -> str:
 
 
 def _twice(same: list[ProjectedObject]) -> str:
-    names = sorted({one.projection for one in same})
+    names = sorted({obj.projection for obj in same})
     return f"{len(same)} files have it, of Projection {' and '.join(names)}"

@@ -107,7 +107,9 @@ class ListingFormat:
             names = (
                 self.chosen.get((dig(body, "metadata", "namespace"), dig(body, "metadata", "name"))) for body in bodies
             )
-            cells = [[*row, ", ".join(found or ()) or "-"] for row, found in zip(cells, names, strict=True)]
+            cells = [
+                [*row, ", ".join(chosen_names or ()) or "-"] for row, chosen_names in zip(cells, names, strict=True)
+            ]
         for label in self.label_columns:
             headings = [*headings, Heading(label.rpartition("/")[2].upper())]
             cells = [
@@ -179,10 +181,10 @@ def _sort_key(text: str) -> tuple[bool, float, str]:
 def chosen_clusters(run: Run) -> Mapping[tuple[str, str], Sequence[str]]:
     """Return the clusters of each Placement, sorted, by its namespace and name."""
     shards = select(run, f"{PLACEMENT_DECISION.plural}.{PLACEMENT_DECISION.group}")
-    found = chosen(
+    by_placement = chosen(
         (PLACEMENT_DECISION.id(body["metadata"]["name"], body["metadata"]["namespace"]), body) for body in shards
     )
-    return {(id_.namespace, id_.name): sorted(names) for id_, names in found.items()}
+    return {(id_.namespace, id_.name): sorted(names) for id_, names in by_placement.items()}
 
 
 def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:

@@ -43,7 +43,7 @@ class _Expectation:
             return True
         placements = [mapping_at(body, "metadata") for body in bodies if body.get("kind") == PLACEMENT.name]
         chosen = chosen_clusters(run) if placements and self.sort == "decision" else {}
-        return any(self.name in chosen.get((one["namespace"], one["name"]), ()) for one in placements)
+        return any(self.name in chosen.get((placement["namespace"], placement["name"]), ()) for placement in placements)
 
 
 #: The kinds that can have a decision or a revision; any can have a condition.
@@ -70,13 +70,13 @@ def _predicate(text: str, sort: str, rest: str, name: str, status: str) -> Calla
         if wanted.casefold() not in ("true", "false", "unknown"):
             raise ValueError(f"a condition cannot be {wanted!r}; it is True, False or Unknown")
         return lambda body: any(
-            one.get("type") == name and str(one.get("status")).casefold() == wanted.casefold()
-            for one in mappings_at(body, "status", "conditions")
+            condition.get("type") == name and str(condition.get("status")).casefold() == wanted.casefold()
+            for condition in mappings_at(body, "status", "conditions")
         )
     if name and sort == "decision" and not status:
         return lambda body: any(
-            name in (one.get("clusterName"), dig(one, "clusterProfileRef", "name"))
-            for one in (*mappings_at(body, "status", "decisions"), *mappings_at(body, "decisions"))
+            name in (decision.get("clusterName"), dig(decision, "clusterProfileRef", "name"))
+            for decision in (*mappings_at(body, "status", "decisions"), *mappings_at(body, "decisions"))
         )
     if rest and sort == "revision":
         return lambda body: _has_revision(body, rest)
@@ -150,10 +150,10 @@ def command(
 
 def _conditions(seen: Sequence[Tree], expected: _Expectation) -> str:
     """The conditions of an object that has not come to what was expected; of those, the expected one if it has that."""
-    found = {str(one.get("type")): str(one.get("status")) for body in seen
-             for one in mappings_at(body, "status", "conditions")}  # fmt: skip
-    if expected.sort == "condition" and expected.name in found:
-        return f"{expected.name} is {found[expected.name]}"
-    if expected.sort == "condition" and (hint := did_you_mean(expected.name, found)):
+    statuses = {str(condition.get("type")): str(condition.get("status")) for body in seen
+             for condition in mappings_at(body, "status", "conditions")}  # fmt: skip
+    if expected.sort == "condition" and expected.name in statuses:
+        return f"{expected.name} is {statuses[expected.name]}"
+    if expected.sort == "condition" and (hint := did_you_mean(expected.name, statuses)):
         return f"it has no condition {expected.name}; {hint}"
-    return ", ".join(f"{type_} is {status}" for type_, status in found.items()) or "it has no conditions"
+    return ", ".join(f"{type_} is {status}" for type_, status in statuses.items()) or "it has no conditions"

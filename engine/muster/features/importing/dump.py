@@ -85,9 +85,11 @@ def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) ->
         for document in loaded.documents:
             for item, body in unwrapped(document):
                 moments = set(_moments(body))
-                no_times = {one for one in moments if one < _EARLIEST or (latest is not None and one > latest)}
+                no_times = {
+                    moment for moment in moments if moment < _EARLIEST or (latest is not None and moment > latest)
+                }
                 dump.no_times |= no_times
-                dump.newest = max((one for one in (dump.newest, *(moments - no_times)) if one), default=None)
+                dump.newest = max((moment for moment in (dump.newest, *(moments - no_times)) if moment), default=None)
                 _add(dump, reading, Origin(source, document, item), body)
         dump.findings.extend(reading.findings)
         for part in reading.parts:
@@ -153,8 +155,11 @@ def _wrong(whole: Part, part: Part, *, exactly: bool) -> list[Finding]:
     text = emit(whole.body).encode()
     small = SourceFile(part.source.path, "", lambda: text)
     alone = replace(whole, source=small, index=0, item=None, line=1)
-    found = schema_findings(Object(whole.id, whole.body, (alone,)))
-    return [replace(one, message=f"{one.message} in {part.id}", line=part.line, column=1, excerpt="") for one in found]
+    findings = schema_findings(Object(whole.id, whole.body, (alone,)))
+    return [
+        replace(finding, message=f"{finding.message} in {part.id}", line=part.line, column=1, excerpt="")
+        for finding in findings
+    ]
 
 
 def _own(kind: Kind, body: Tree) -> Tree:
@@ -172,10 +177,10 @@ def _own(kind: Kind, body: Tree) -> Tree:
         metadata["annotations"] = {
             name: value for name, value in annotations.items() if name != _LAST_APPLIED and name not in _OF_RUNS
         }
-    own = {**body, "metadata": {name: value for name, value in metadata.items() if value not in ({}, [])}}
+    stripped = {**body, "metadata": {name: value for name, value in metadata.items() if value not in ({}, [])}}
     if isinstance(status := body.get("status"), dict):
-        own["status"] = {name: value for name, value in status.items() if name != "muster"}
-    return {name: value for name, value in own.items() if value is not None and (name != "status" or value)}
+        stripped["status"] = {name: value for name, value in status.items() if name != "muster"}
+    return {name: value for name, value in stripped.items() if value is not None and (name != "status" or value)}
 
 
 def _moments(tree: Tree, name: str = "") -> Iterator[datetime]:

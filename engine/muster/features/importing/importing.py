@@ -78,14 +78,14 @@ def _below(path: Path, findings: list[Finding]) -> Iterator[Path]:
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            found = Path(folder, name)
+            file = Path(folder, name)
             if name.startswith(".") or not name.endswith(SUFFIXES):
                 continue
-            mode = found.lstat().st_mode
+            mode = file.lstat().st_mode
             if stat.S_ISLNK(mode):
-                findings.append(skipped(Skipped(str(found), "symlink", str(found.readlink()))))
+                findings.append(skipped(Skipped(str(file), "symlink", str(file.readlink()))))
             elif stat.S_ISREG(mode):
-                yield found
+                yield file
 
 
 def paths_below(root: Path, sources: Iterable[SourceFile]) -> frozenset[str]:
@@ -101,15 +101,15 @@ _HEADER: Final = "Secrets on the hub that pools need. muster reads no Secrets, s
 
 def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:
     """Return the Secrets, as `Secret/namespace/name`, that imported pools name and the Fleet does not."""
-    known = fleet.settings.get("pools", "externalDependencies")
-    listed = set(known) if isinstance(known, list) else set[object]()
-    found = {
+    settings = fleet.settings.get("pools", "externalDependencies")
+    listed = set(settings) if isinstance(settings, list) else set[object]()
+    dependencies = {
         f"Secret/{part.id.namespace}/{name}"
         for part in parts
         if CLUSTER_POOL.has(part.id) and not _misses(part)
         for _, name in secrets_of(Pool.of(part.id, part.body, deleting=False))
     }
-    return sorted(found - listed)
+    return sorted(dependencies - listed)
 
 
 def _misses(part: Part) -> bool:
@@ -122,8 +122,8 @@ def fleet_part(fleet: Fleet, names: list[str]) -> str | None:
     """Return a file that names Secrets to muster; None if the Fleet has a list, which one file alone can hold."""
     if fleet.settings.get("pools", "externalDependencies"):
         return None
-    own = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)
-    id_: ObjectId = own or FLEET.id("fleet")
+    fleet_id = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)
+    id_: ObjectId = fleet_id or FLEET.id("fleet")
     return emit(FLEET.body({"name": id_.name}, spec={"pools": {"externalDependencies": names}}), header=_HEADER)
 
 
@@ -171,7 +171,7 @@ def plan_import(
     files = list(sources)
     dump, fleet = read_dump(files, present), assemble(snapshot)
     read = {part.source.path for obj in fleet.objects.values() for part in obj.parts if not part.source.ref}
-    own = paths_below(root, files) & read
+    within = paths_below(root, files) & read
     ignored, by_git = _ignored(root), set[str]()
 
     def obstacle(path: str) -> str:
@@ -180,17 +180,17 @@ def plan_import(
         return f"git ignores {path}" if path in by_git else filing.obstacle(root, path)
 
     options = {"replacing": replacing, "without_reports": without_reports}
-    moved = move_in(fleet, dump, obstacle, own_paths=own, **options)
+    moved = move_in(fleet, dump, obstacle, own_paths=within, **options)
     while more := ignored_by_git(root, moved.created, environ) - by_git:
         by_git |= more  # there may be another place for it
-        moved = move_in(fleet, dump, obstacle, own_paths=own, **options)
+        moved = move_in(fleet, dump, obstacle, own_paths=within, **options)
     if secrets := needed(fleet, (dump.objects[id_] for id_ in moved.imported)):
         text = fleet_part(fleet, secrets)
         if text is None or obstacle(PATH):
             moved.findings.append(unseen_secrets(secrets))
         else:
             moved.created[PATH] = text
-    return Import(dump, moved, [*map(inside, sorted(own)), *dump.findings, *moved.findings])
+    return Import(dump, moved, [*map(inside, sorted(within)), *dump.findings, *moved.findings])
 
 
 def write_import(root: Path, planned: Import) -> Import:

@@ -73,8 +73,8 @@ def move_in(
     existing |= {id_ for id_ in fleet.previous if kind_of(id_) in _DECLARED_HERE}
     existing |= {id_ for id_, part in dump.objects.items() if _is_decided_here(fleet, part)}
     moving = {id_: Object(id_, part.body, (part,)) for id_, part in dump.objects.items()}
-    known: dict[ObjectId, Object] = {**moving, **{id_: fleet.objects[id_] for id_ in existing & fleet.objects.keys()}}
-    deciders = Deciders.of(known)
+    by_id: dict[ObjectId, Object] = {**moving, **{id_: fleet.objects[id_] for id_ in existing & fleet.objects.keys()}}
+    deciders = Deciders.of(by_id)
     alone = _alone(fleet) if replacing else {}
     for id_ in sorted(dump.objects, key=lambda id_: (_ORDER[id_.group, id_.kind], id_)):
         part = dump.objects[id_]
@@ -84,7 +84,7 @@ def move_in(
         if _commands(part):
             _propose(done, part, obstacle)
             continue
-        parts = sort_object(part, deciders, known)
+        parts = sort_object(part, deciders, by_id)
         if without_reports:
             parts = _without_report(part, parts)
             if parts == Sorted():
@@ -171,8 +171,8 @@ def _free(candidates: Iterable[str], taken: Iterable[str], obstacle: Obstacle) -
 
 def _alone(fleet: Fleet) -> Mapping[str, ObjectId]:
     """The files that hold one document, by path, and whose it is."""
-    found = grouped((part.source.label, part) for obj in fleet.objects.values() for part in obj.parts)
-    return {path: parts[0].id for path, parts in found.items() if len(parts) == 1 and not parts[0].source.ref}
+    by_file = grouped((part.source.label, part) for obj in fleet.objects.values() for part in obj.parts)
+    return {path: parts[0].id for path, parts in by_file.items() if len(parts) == 1 and not parts[0].source.ref}
 
 
 def _replace(
@@ -181,12 +181,12 @@ def _replace(
     """Write an object anew, where all of it stands in files of its own that an import would have written."""
     replaced: dict[str, str] = {}
     created: dict[str, str] = {}
-    left = {own.source.label: own for own in obj.parts}
+    left = {own_part.source.label: own_part for own_part in obj.parts}
     for role, body in ((DECLARED, parts.wish), (REPORTED, parts.report)):
         path = next((path for path in file_places(part, role) if path in left and alone.get(path) == obj.id), None)
         if path is not None:
-            own = left.pop(path)
-            if body is not None and (text := file_text(body)) != own.source.read().decode("utf-8", "replace"):
+            own_part = left.pop(path)
+            if body is not None and (text := file_text(body)) != own_part.source.read().decode("utf-8", "replace"):
                 replaced[path] = text
         elif body is not None:
             path, reason = _free(file_places(part, role), done.created.keys() | created.keys(), obstacle)

@@ -43,19 +43,19 @@ class Sorted:
     derived: Tree = None
 
 
-def sort_object(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) -> Sorted:
+def sort_object(part: Part, deciders: Deciders, declared: Mapping[ObjectId, object]) -> Sorted:
     """Sort one object of a dump, each part in the order in which muster writes it.
 
     `known` are the objects that will be there: those of the repository and the dump.
     """
-    parts = _sorted(part, deciders, known)
+    parts = _sorted(part, deciders, declared)
     return Sorted(*(body and in_order(body) for body in (parts.wish, parts.report, parts.derived)))
 
 
-def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) -> Sorted:
+def _sorted(part: Part, deciders: Deciders, declared: Mapping[ObjectId, object]) -> Sorted:
     kind, body = kind_of(part.id), part.body
     decided = decided_by_hub(kind, body, deciders)
-    if kind is PLACEMENT_DECISION and placement_of(part) not in known:
+    if kind is PLACEMENT_DECISION and placement_of(part) not in declared:
         decided = None  # another controller decides for it
     derived = {**as_derived(kind, decided), "apiVersion": kind.api_version} if decided else None
     if kind in CLUSTERS:
@@ -79,10 +79,10 @@ def _cluster(part: Part, derived: Tree, deciders: Deciders) -> Sorted:
     """A cluster: the taints that policies decide are nobody's wish, and no person says when a taint appeared."""
     body, kind = part.body, kind_of(part.id)
     spec = mapping_at(body, "spec")
-    own = [taint for taint in mappings_at(spec, "taints") if not deciders.decide_taint(kind, taint)]
+    taints = [taint for taint in mappings_at(spec, "taints") if not deciders.decide_taint(kind, taint)]
     spec = {name: value for name, value in spec.items() if name != "taints"}
-    if own:
-        spec["taints"] = [{name: value for name, value in taint.items() if name != "timeAdded"} for taint in own]
+    if taints:
+        spec["taints"] = [{name: value for name, value in taint.items() if name != "timeAdded"} for taint in taints]
     wish = {**{name: value for name, value in body.items() if name != "status"}, "spec": spec}
     return Sorted(wish, agent_part(kind, body), derived)
 
@@ -108,8 +108,8 @@ def _says(body: Tree) -> bool:
 
 def _put(body: Tree, name: str, section: Tree) -> Tree:
     """The body with a section replaced, or without it where that is empty."""
-    found = {key: section if key == name else value for key, value in body.items()}
-    return {key: value for key, value in found.items() if key != name or value}
+    replaced = {key: section if key == name else value for key, value in body.items()}
+    return {key: value for key, value in replaced.items() if key != name or value}
 
 
 def _without(body: Tree, taken: Tree, list_keys: ListKeys, path: tuple[str, ...] = ()) -> Tree:

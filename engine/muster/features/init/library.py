@@ -22,15 +22,15 @@ def library() -> dict[str, str]:
 def files_of(names: Iterable[str]) -> dict[str, str]:
     """Return the files of these policies, of those that they need, and of their tests, by name. ValueError for a name
     that the library does not have."""
-    known, files, left = library(), dict[str, str](), list(names)
+    policies, files, left = library(), dict[str, str](), list(names)
     while left:
         name = left.pop(0)
-        if name not in known:
-            hint = did_you_mean(name, known) or "docs/policy-library.md lists its policies"
+        if name not in policies:
+            hint = did_you_mean(name, policies) or "docs/policy-library.md lists its policies"
             raise ValueError(f"the policy library has no {name!r}; {hint.rstrip('?')}")
         for file in (f"{name}.yaml", f"{name}{_TESTS}"):
             files[file] = (_folder() / file).read_text(encoding="utf-8")
-        _, needs, other = known[name].rpartition(_NEEDS)
+        _, needs, other = policies[name].rpartition(_NEEDS)
         left += [other.removesuffix(".")] if needs and other.endswith(".") and " " not in other else []
     return files
 

@@ -110,20 +110,20 @@ class Meter:
     def _put_fleet(self, done: "ReconcileResult") -> None:
         """Set the gauges of the fleet's state."""
         values, last = self.values, done.settled.last
-        held = Counter((one.because.rule, one.effect.partition(" ")[0]) for one in last.fleet.held)
+        held = Counter((effect.because.rule, effect.effect.partition(" ")[0]) for effect in last.fleet.held)
         values.put(metrics.HELD, held.items())
-        known = Counter(found.severity.value for found in waivers.shown(done.settled.findings, last.now))
-        values.put(metrics.FINDINGS, [((severity.value,), known[severity.value]) for severity in Severity])
-        found = done.figures
-        values.put(metrics.CLUSTERS, found.clusters.items())
-        values.put(metrics.ROLLOUTS, found.rollouts.items())
-        values.put(metrics.DISRUPTED, [((one.budget,), one.disrupted) for one in found.usage])
-        values.put(metrics.ALLOWED, [((one.budget,), one.allowed) for one in found.usage])
-        ends = {str(dig(one, "name")): dig(one, "until") for one in found.frozen}
-        freezes = [str(one.get("name")) for one in mappings_at(last.fleet.settings.spec, FREEZES)]
+        by_severity = Counter(finding.severity.value for finding in waivers.shown(done.settled.findings, last.now))
+        values.put(metrics.FINDINGS, [((severity.value,), by_severity[severity.value]) for severity in Severity])
+        figures = done.figures
+        values.put(metrics.CLUSTERS, figures.clusters.items())
+        values.put(metrics.ROLLOUTS, figures.rollouts.items())
+        values.put(metrics.DISRUPTED, [((usage.budget,), usage.disrupted) for usage in figures.usage])
+        values.put(metrics.ALLOWED, [((usage.budget,), usage.allowed) for usage in figures.usage])
+        ends = {str(dig(freeze, "name")): dig(freeze, "until") for freeze in figures.frozen}
+        freezes = [str(freeze.get("name")) for freeze in mappings_at(last.fleet.settings.spec, FREEZES)]
         values.put(metrics.FROZEN, [((name,), name in ends) for name in freezes])
         values.put(metrics.FROZEN_UNTIL, [((name,), end) for name, end in ends.items() if end is not None])
-        values.heard(found.words)
+        values.heard(figures.words)
 
 
 @contextmanager

@@ -146,12 +146,12 @@ PULSE_FAILURES = Measure(
 )
 NOTICES = Measure(
     "muster_notifications_sent_total", Sort.COUNTER, "Notifications that a sink of a type accepted.", ("type",),
-    start=tuple((one,) for one in SINK_TYPES),
+    start=tuple((sink,) for sink in SINK_TYPES),
 )  # fmt: skip
 NOTICE_FAILURES = Measure(
     "muster_notification_failures_total", Sort.COUNTER,
     "Failed deliveries of notifications to a sink of a type.", ("type",),
-    start=tuple((one,) for one in SINK_TYPES),
+    start=tuple((sink,) for sink in SINK_TYPES),
 )  # fmt: skip
 NOTICES_WAITING = Measure(
     "muster_notifications_waiting", Sort.GAUGE,
@@ -213,8 +213,8 @@ class Values:
     def add(self, measure: Measure, *labels: str, amount: float = 1.0) -> None:
         """Increase a counter."""
         with self._lock:
-            known = self._numbers[measure.name]
-            known[labels] = known.get(labels, 0.0) + amount
+            numbers = self._numbers[measure.name]
+            numbers[labels] = numbers.get(labels, 0.0) + amount
 
     def put(self, measure: Measure, values: Iterable[tuple[tuple[str, ...], float]]) -> None:
         """Set a gauge to these values by labels, and no others."""
@@ -224,9 +224,9 @@ class Values:
     def observe(self, measure: Measure, value: float, *labels: str) -> None:
         """Add a value to a histogram."""
         with self._lock:
-            found = self._series(measure, labels)
-            found.buckets[bisect_left(measure.buckets, value)] += 1
-            found.sum += value
+            series = self._series(measure, labels)
+            series.buckets[bisect_left(measure.buckets, value)] += 1
+            series.sum += value
 
     def heard(self, instants: Mapping[str, "array[int]"]) -> None:
         """Set when each cluster was last heard from, by source: sorted seconds since the epoch."""
@@ -268,16 +268,16 @@ class Values:
         bounds = [*measure.buckets, inf]
         sums: dict[tuple[str, ...], float] = {}
         upto: dict[tuple[str, ...], dict[float, float]] = defaultdict(dict)
-        for sample in (one for one in family.samples if one.labels.get("fleet") == self.fleet):
+        for sample in (point for point in family.samples if point.labels.get("fleet") == self.fleet):
             labels = tuple(sample.labels.get(label, "") for label in measure.labels)
             if sample.name.endswith("_bucket"):
                 upto[labels][float(sample.labels["le"])] = sample.value
             elif sample.name.endswith("_sum"):
                 sums[labels] = sample.value
-        for labels, found in upto.items():
-            if sorted(found) == bounds:  # else another version with other bounds wrote it
-                counts = [found[bound] for bound in bounds]
-                each = [one - before for before, one in zip([0.0, *counts], counts, strict=False)]
+        for labels, cumulative in upto.items():
+            if sorted(cumulative) == bounds:  # else another version with other bounds wrote it
+                counts = [cumulative[bound] for bound in bounds]
+                each = [count - before for before, count in zip([0.0, *counts], counts, strict=False)]
                 self._counted[measure.name][labels] = _Counted(each, sums.get(labels, 0.0))
 
     def _registry(self) -> CollectorRegistry:
@@ -290,28 +290,28 @@ class Values:
         if measure.sort in (Sort.COUNTER, Sort.GAUGE):
             make = CounterMetricFamily if measure.sort is Sort.COUNTER else GaugeMetricFamily
             numbers = make(measure.name, measure.help, labels=labels)
-            for own, value in sorted(self._numbers[measure.name].items()):
-                numbers.add_metric((self.fleet, *own), value)
+            for values, value in sorted(self._numbers[measure.name].items()):
+                numbers.add_metric((self.fleet, *values), value)
             return numbers
-        found = HistogramMetricFamily(measure.name, measure.help, labels=labels)
+        histogram = HistogramMetricFamily(measure.name, measure.help, labels=labels)
         if measure.sort is Sort.AGES:
-            self._add_ages(found, measure)
-        for own, counted in sorted(self._counted[measure.name].items()):
-            found.add_metric((self.fleet, *own), _cumulative(measure.buckets, counted.buckets), counted.sum)
-        return found
+            self._add_ages(histogram, measure)
+        for values, counted in sorted(self._counted[measure.name].items()):
+            histogram.add_metric((self.fleet, *values), _cumulative(measure.buckets, counted.buckets), counted.sum)
+        return histogram
 
-    def _add_ages(self, found: HistogramMetricFamily, measure: Measure) -> None:
+    def _add_ages(self, histogram: HistogramMetricFamily, measure: Measure) -> None:
         now = self.clock()
         for source, instants in sorted(self._instants.items()):
             bounds = [len(instants) - bisect_left(instants, now - age) for age in (*measure.buckets, inf)]
-            each = [one - before for before, one in zip([0, *bounds], bounds, strict=False)]
+            each = [bound - before for before, bound in zip([0, *bounds], bounds, strict=False)]
             total = now * len(instants) - sum(instants)
-            found.add_metric((self.fleet, source), _cumulative(measure.buckets, each), total)
+            histogram.add_metric((self.fleet, source), _cumulative(measure.buckets, each), total)
 
 
 def _cumulative(bounds: Sequence[float], counts: Sequence[float]) -> list[tuple[str, float]]:
-    found, upto = list[tuple[str, float]](), 0.0
+    buckets, upto = list[tuple[str, float]](), 0.0
     for bound, count in zip([*bounds, inf], counts, strict=True):
         upto += count
-        found.append(("+Inf" if bound == inf else f"{float(bound)}", upto))
-    return found
+        buckets.append(("+Inf" if bound == inf else f"{float(bound)}", upto))
+    return buckets

@@ -77,8 +77,8 @@ class Tracer:
 
     def __init__(self, fleet: str) -> None:
         named = OTELResourceDetector().detect()  # the environment overrides our values
-        own = Resource({SERVICE_NAME: "muster", SERVICE_VERSION: __version__, "muster.fleet": fleet})
-        self._provider = TracerProvider(resource=own.merge(named), shutdown_on_exit=False)
+        resource = Resource({SERVICE_NAME: "muster", SERVICE_VERSION: __version__, "muster.fleet": fleet})
+        self._provider = TracerProvider(resource=resource.merge(named), shutdown_on_exit=False)
         exporter = OTLPSpanExporter(timeout=_TIMEOUT_SECONDS, session=_Session())
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("muster", __version__)

@@ -198,7 +198,7 @@ def _error_text(error: BaseException) -> str:
     """The text of an error's cause, which pika puts into the arguments, or into attributes of errors of connecting."""
     while True:
         inner = [*getattr(error, "exceptions", ())[-1:], getattr(error, "exception", None), *error.args[:1]]
-        cause = next((one for one in inner if isinstance(one, BaseException)), None)
+        cause = next((error_inside for error_inside in inner if isinstance(error_inside, BaseException)), None)
         if cause is None:
             return str(error) or type(error).__name__
         error = cause

@@ -37,7 +37,7 @@ def matcher(targets: Sequence[str]) -> Matches:
 
     def matches(event: Tree) -> bool:
         kind, _, name = str(event["subject"]).partition("/")
-        return not wanted or any(kind in kinds and one in ("", name) for kinds, one in wanted)
+        return not wanted or any(kind in kinds and wanted_name in ("", name) for kinds, wanted_name in wanted)
 
     return matches
 

@@ -156,7 +156,7 @@ def _publish_due(
         fresh,
         memory,
         open_sink=opener(folder, environ),
-        remember=lambda known: troubles.extend(filter(None, [remember(repository, known, remote)])),
+        remember=lambda published: troubles.extend(filter(None, [remember(repository, published, remote)])),
         patience=patience,
     )
     if troubles:
@@ -173,8 +173,8 @@ def next_look(run: Run) -> datetime | None:
 
 
 def _is_published(pulse: Pulse, memory: PulseMemory) -> bool:
-    known = memory.published.get(PulseKey(pulse.object, pulse.policy))
-    return known is not None and pulse.sent is not None and known.time >= pulse.sent.time
+    before = memory.published.get(PulseKey(pulse.object, pulse.policy))
+    return before is not None and pulse.sent is not None and before.time >= pulse.sent.time
 
 
 @dataclass

@@ -66,7 +66,7 @@ class SinkSettings:
 
 def sink_settings(spec: Tree) -> list[SinkSettings]:
     """Return the sinks of a valid Fleet's spec; the first of two with the same name."""
-    found: dict[str, SinkSettings] = {}
+    by_name: dict[str, SinkSettings] = {}
     for sink in mappings_at(spec, "pulses", "sinks"):
         settings = SinkSettings(
             name=sink["name"],
@@ -79,8 +79,8 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
             exchange=sink.get("exchange", ""),
             routing_key=sink.get("routingKey", ""),
         )
-        found.setdefault(settings.name, settings)
-    return list(found.values())
+        by_name.setdefault(settings.name, settings)
+    return list(by_name.values())
 
 
 def within(timeout: timedelta) -> timedelta:

@@ -147,8 +147,8 @@ def _approved(obj: Object) -> Approved:
 def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
     """The derived part of a request, with its certificate."""
     body = before or CSR.body({"name": obj.id.name})
-    own = {**mapping_at(body, "status", "muster")}
-    own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), SIGNED: request_digest(obj)}
-    status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}
+    bookkeeping = {**mapping_at(body, "status", "muster")}
+    bookkeeping[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), SIGNED: request_digest(obj)}
+    status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": bookkeeping}
     metadata = {**body["metadata"], "labels": {CLUSTER_NAME: cluster_of(obj)}}
     return in_order({**body, "metadata": metadata, "status": status})

@@ -76,8 +76,8 @@ def command(
     from muster.features.sync.ownership import SyncParent
     from muster.git.repository import open_repository
 
-    found = open_repository(repo, os.environ)
-    parent = SyncParent(namespace, name, repository or _first_commit(found))
+    opened = open_repository(repo, os.environ)
+    parent = SyncParent(namespace, name, repository or _first_commit(opened))
     systems = [system for system, asked in (("karmada", karmada), ("hive", hive)) if asked]
     if print_rbac:
         from muster.features.sync.following import projected_kinds
@@ -85,12 +85,12 @@ def command(
 
         hub = _hub(kubeconfig, context) if kubeconfig and projections else None
         try:
-            kinds, unknown = projected_kinds(found, rev, projections, hub)
+            kinds, unknown = projected_kinds(opened, rev, projections, hub)
         except ApiError as error:
             click.echo(f"error: {error}", err=True)
             return REPOSITORY
-        for one in unknown:
-            click.echo(f"warning: {one}", err=True)
+        for kind in unknown:
+            click.echo(f"warning: {kind}", err=True)
         sys.stdout.write(yaml_stream(rbac(parent, systems, kinds)))
         return 0
     if kubeconfig is None:
@@ -100,7 +100,7 @@ def command(
     from muster.features.sync.sync import FedByAnotherError, Syncer
 
     syncer = Syncer(_hub(kubeconfig, context), parent, dry_run=dry_run, take_over=take_over)
-    follower = Follower(found, rev, syncer, systems, projections)
+    follower = Follower(opened, rev, syncer, systems, projections)
     tell = _json if output == "json" else partial(_text, verbose=verbose)
     if watch:
         stop, wake = Event(), Event()

@@ -54,7 +54,7 @@ class Follower:
             warnings.append(f"{lost} cannot be read, so nothing is pruned")
         for path in projected.unsure:
             warnings.append(f"{path} is not as muster wrote it, so it is not synced, and nothing is pruned")
-        say(*(f"warning: {one}" for one in warnings if one not in self._warned), err=True)
+        say(*(f"warning: {warning}" for warning in warnings if warning not in self._warned), err=True)
         self._warned = frozenset(warnings)
         prune = not (lost or projected.unsure)
         return commit, self._syncer.sync(wanted(fleet, self._systems), self._systems, projected, prune=prune)
@@ -99,18 +99,18 @@ def projected_kinds(
     commit, fleet = _committed(repository, revision or "HEAD") if chosen else ("", None)
     if fleet is None:
         return [], []
-    known, kinds, unknown = (
+    discovery, kinds, unknown = (
         Discovery(hub.get_json) if hub else None,
         set[HubKind](),
         [*unknown_projections(fleet, chosen)],
     )
     objects = committed_objects(repository, commit, fleet, chosen).objects
-    for version, name in sorted({(str(one.body["apiVersion"]), one.id.kind) for one in objects if not one.fault}):
-        own = BY_GROUP_KIND.get((version.rpartition("/")[0], name))
-        found = HubKind.of(own) if own else kind_at(known, version, name) if known else None
-        if found is not None:
-            kinds.add(found)
-        elif known is None:
+    for version, name in sorted({(str(obj.body["apiVersion"]), obj.id.kind) for obj in objects if not obj.fault}):
+        registered = BY_GROUP_KIND.get((version.rpartition("/")[0], name))
+        kind = HubKind.of(registered) if registered else kind_at(discovery, version, name) if discovery else None
+        if kind is not None:
+            kinds.add(kind)
+        elif discovery is None:
             unknown.append(f"no rule for {name} of {version}: give --kubeconfig, so that the hub says its resource")
         else:
             unknown.append(f"no rule for {name} of {version}: the hub has no such kind")
@@ -119,30 +119,30 @@ def projected_kinds(
 
 def committed_objects(repository: Repository, commit: str, fleet: Fleet, chosen: frozenset[str]) -> ProjectedObjects:
     """Return the objects of chosen Projections as they are committed, if they are as muster wrote them."""
-    found = ProjectedObjects(chosen)
+    projected = ProjectedObjects(chosen)
     entries = ((id_, entries_of(fleet.previous[id_])) for id_ in sorted(fleet.previous))
     files = {file.path: file for file in projected_files(entries, chosen)}
     if not files:
-        return found
+        return projected
     snapshot = CommitSnapshot(repository, commit, only=files)
     contents = {source.path: source.read() for source in snapshot.files()}
     for path, file in sorted(files.items()):
         data = contents.get(path)
         if data is None or not is_as_recorded(file.record, content_id(data)):
-            found.unsure.append(path)
+            projected.unsure.append(path)
         else:
-            found.add(file.projection, path, data)
-    return found.checked()
+            projected.add(file.projection, path, data)
+    return projected.checked()
 
 
 def lines_of(commit: str, done: Synced, *, verbose: bool = False) -> Iterator[str]:
     """What a pass did, in words; `verbose`: also which files have no objects."""
-    told = [
+    parts = [
         f"{len(keys)} {word} ({_names(keys)})"
         for word, keys in (("created", done.created), ("changed", done.changed), ("taken over", done.taken),
                            ("repaired", done.healed), ("pruned", done.pruned)) if keys
     ]  # fmt: skip
-    yield f"{commit[:12]}: {', '.join(told) or 'nothing to do'}, {len(done.unchanged)} unchanged"
+    yield f"{commit[:12]}: {', '.join(parts) or 'nothing to do'}, {len(done.unchanged)} unchanged"
     if done.kept:
         yield f"  kept from an earlier run with --karmada, --hive or --projections: {_names(done.kept)}"
     if done.absent:

@@ -49,22 +49,22 @@ class HubKey(NamedTuple):
     status: bool = False
 
 
-def kind_at(known: Discovery, api_version: str, name: str) -> HubKind | None:
+def kind_at(discovery: Discovery, api_version: str, name: str) -> HubKind | None:
     """Return a kind in a version; None if the hub does not have it. ApiError if the hub does not say."""
-    found = known.find(api_version, name)
-    if found is None:
+    resource = discovery.find(api_version, name)
+    if resource is None:
         return None
-    return HubKind(found.group, found.kind, found.version, found.plural, found.namespaced)
+    return HubKind(resource.group, resource.kind, resource.version, resource.plural, resource.namespaced)
 
 
-def kind_in_any_version(hub: ApiServer, known: Discovery, group: str, name: str) -> HubKind | None:
+def kind_in_any_version(hub: ApiServer, discovery: Discovery, group: str, name: str) -> HubKind | None:
     """Return a kind in the version that the hub prefers; None if the hub does not have it. ApiError if the hub does not
     say."""
     about = object_at(hub, f"/apis/{quote(group, safe='')}") if group else {"versions": [{"groupVersion": "v1"}]}
     served = [dig(about, "preferredVersion"), *mappings_at(about, "versions")]
-    versions = dict.fromkeys(str(one["groupVersion"]) for one in served if one)
-    found = (kind_at(known, version, name) for version in versions)
-    return next((kind for kind in found if kind is not None), None)
+    versions = dict.fromkeys(str(entry["groupVersion"]) for entry in served if entry)
+    kinds = (kind_at(discovery, version, name) for version in versions)
+    return next((kind for kind in kinds if kind is not None), None)
 
 
 def objects_of(hub: ApiServer, kind: HubKind, **query: str) -> Iterator[Tree]:

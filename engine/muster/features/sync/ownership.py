@@ -157,5 +157,5 @@ def _is_empty(body: Tree) -> bool:
 def _controllers(body: Tree) -> list[tuple[str, str, str]]:
     """The kind, namespace and name of an object's controllers; an owner is in the object's own namespace."""
     metadata = mapping_at(body, "metadata")
-    owners = (one for one in mappings_at(metadata, "ownerReferences") if one.get("controller"))
-    return [(str(one.get("kind")), str(metadata.get("namespace") or ""), str(one.get("name"))) for one in owners]
+    owners = (owner for owner in mappings_at(metadata, "ownerReferences") if owner.get("controller"))
+    return [(str(owner.get("kind")), str(metadata.get("namespace") or ""), str(owner.get("name"))) for owner in owners]

@@ -25,7 +25,7 @@ def rbac(parent: SyncParent, systems: Iterable[str], projected: Iterable[HubKind
     rules += [_rule(kind.group, kind.plural, "get", "list", "patch", "create", "delete") for kind in projected]
     name, across = parent.account, f"muster-sync:{parent.namespace}:{parent.name}"
     account = {"kind": "ServiceAccount", "name": name, "namespace": parent.namespace}
-    own = [
+    namespaced = [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [parent.name], "verbs": ["get", "patch"]},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
     ]
@@ -33,7 +33,7 @@ def rbac(parent: SyncParent, systems: Iterable[str], projected: Iterable[HubKind
         {"apiVersion": "v1", "kind": account["kind"], "metadata": _metadata(name, parent.namespace)},
         _role("ClusterRole", across, rules, ""),
         _binding("ClusterRole", across, account, ""),
-        _role("Role", name, own, parent.namespace),
+        _role("Role", name, namespaced, parent.namespace),
         _binding("Role", name, account, parent.namespace),
     ]
 

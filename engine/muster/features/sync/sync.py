@@ -119,26 +119,26 @@ class Syncer:
         FedByAnotherError if another repository feeds it, ApiError if the hub does not answer; what it refuses of single
         objects is in the result.
         """
-        done, known = Synced(others=projected.others), Discovery(self._hub.get_json)
+        done, discovery = Synced(others=projected.others), Discovery(self._hub.get_json)
         recorded = self._recorded()
-        before = self._kinds_before(recorded, known, done)
-        patches = [*patches, *_projected(projected, known, done)]
+        before = self._kinds_before(recorded, discovery, done)
+        patches = [*patches, *_projected(projected, discovery, done)]
         made = {patch.key.kind for patch in patches if patch.made}
         if not self._dry_run:
             self._put_parent(before.keys() | {kind.group_kind for kind in made}, patches)
         there, unseen = dict[HubKey, Tree](), set[HubKind]()
         for kind in sorted({*filter(None, before.values()), *(patch.key.kind for patch in patches), *_SHARED}):
-            found = self._asked(HubKey(kind, "", ""), done, partial(self._listed, kind))
-            if found is None:
+            listed = self._asked(HubKey(kind, "", ""), done, partial(self._listed, kind))
+            if listed is None:
                 unseen.add(kind)
-            there.update((_key(kind, body), body) for body in found or ())
+            there.update((_key(kind, body), body) for body in listed or ())
         decided = (patch.key[1:3] for patch in patches if patch.key.kind == _PLACEMENT)
         self._ownership.look(decided, {self._parent.namespace, *recorded.get(_NAMESPACES, "").split(",")}, there)
         for patch in patches:
             if patch.key.kind not in unseen:
                 self._apply(patch, there, done)
         if prune:
-            wanted = {patch.key for patch in patches} | {_wanted_key(one) for one in projected.objects}
+            wanted = {patch.key for patch in patches} | {_wanted_key(obj) for obj in projected.objects}
             self._prune(wanted, unwritten_kinds(systems), projected.chosen, there, done)
         held = {kind.group_kind for kind in made} | {key.kind.group_kind for key in done.kept} & before.keys()
         if prune and not self._dry_run and held != before.keys() and not done.failed:
@@ -161,21 +161,23 @@ class Syncer:
             raise FedByAnotherError(feeding, self._parent)
         return annotations
 
-    def _kinds_before(self, recorded: Mapping[str, str], known: Discovery, done: Synced) -> dict[str, HubKind | None]:
+    def _kinds_before(
+        self, recorded: Mapping[str, str], discovery: Discovery, done: Synced
+    ) -> dict[str, HubKind | None]:
         """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
-        found = dict[str, HubKind | None]()
+        kinds = dict[str, HubKind | None]()
         for named in filter(None, recorded.get(_KINDS, "").split(",")):
             name, _, group = named.partition(".")
-            own = BY_GROUP_KIND.get((group, name))
+            registered = BY_GROUP_KIND.get((group, name))
             try:
-                kind = HubKind.of(own) if own else kind_in_any_version(self._hub, known, group, name)
+                kind = HubKind.of(registered) if registered else kind_in_any_version(self._hub, discovery, group, name)
             except ApiError as error:
                 _refuse(done, HubKey(HubKind(group, name, ""), "", ""), error)
-                found[named] = None
+                kinds[named] = None
                 continue
             if kind is not None:  # of a kind that is gone, no object is left
-                found[named] = kind
-        return found
+                kinds[named] = kind
+        return kinds
 
     def _put_parent(self, kinds: Iterable[str], patches: Iterable[Patch]) -> None:
         namespaces = {patch.key.namespace for patch in patches if patch.made} - {self._parent.namespace, ""}
@@ -243,7 +245,7 @@ class Syncer:
         after = self._sent(key, body, self._parent.manager)
         part = "status" if key.status else ""
         before = applied_parts(now, (COMMON_MANAGER,))
-        if not self._dry_run and any(one.subresource == part for one in before):
+        if not self._dry_run and any(patch.subresource == part for patch in before):
             return self._sent(key, _named(key), COMMON_MANAGER)
         return after
 
@@ -330,37 +332,37 @@ def _named(key: HubKey) -> dict[str, Tree]:
     return {"apiVersion": key.kind.api_version, "kind": key.kind.name, "metadata": metadata}
 
 
-def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
+def _projected(projected: ProjectedObjects, discovery: Discovery, done: Synced) -> Iterator[Patch]:
     """The objects of Projections as the hub takes them; those that it cannot take are noted, for each kind that it does
     not have once."""
     lacking = dict[tuple[str, HubKind], list[HubKey]]()
-    for one in sorted(projected.objects, key=lambda one: (one.id[:2] not in _FIRST, one.id)):
-        key, version = _wanted_key(one), str(one.body["apiVersion"])
-        if one.fault:
-            done.failed.append((key, _said(one.fault, one.projection)))
+    for obj in sorted(projected.objects, key=lambda obj: (obj.id[:2] not in _FIRST, obj.id)):
+        key, version = _wanted_key(obj), str(obj.body["apiVersion"])
+        if obj.fault:
+            done.failed.append((key, _said(obj.fault, obj.projection)))
             continue
         try:
-            missing = (one.projection, key.kind) in lacking
-            kind = None if missing else kind_at(known, version, one.id.kind)
+            missing = (obj.projection, key.kind) in lacking
+            kind = None if missing else kind_at(discovery, version, obj.id.kind)
         except ApiError as error:
-            _refuse(done, key, error, one.projection)
+            _refuse(done, key, error, obj.projection)
             continue
         if kind is None:
-            lacking.setdefault((one.projection, key.kind), []).append(key)
-        elif kind.namespaced != bool(one.id.namespace):
+            lacking.setdefault((obj.projection, key.kind), []).append(key)
+        elif kind.namespaced != bool(obj.id.namespace):
             why = "its kind needs metadata.namespace" if kind.namespaced else "its kind has no namespaces"
-            done.failed.append((key, _said(why, one.projection)))
+            done.failed.append((key, _said(why, obj.projection)))
         else:
-            yield Patch(key._replace(kind=kind), one.body, made=True, projection=one.projection)
+            yield Patch(key._replace(kind=kind), obj.body, made=True, projection=obj.projection)
     for (projection, kind), keys in lacking.items():
         why = f"the hub has no kind {kind.name} in {kind.api_version}"
         more = f", for {len(keys)} objects" if len(keys) > 1 else ""
         done.failed.append((keys[0], _said(f"{why}{more}", projection)))
 
 
-def _wanted_key(one: ProjectedObject) -> HubKey:
-    version = str(one.body["apiVersion"]).rpartition("/")[2]
-    return HubKey(HubKind(one.id.group, one.id.kind, version), one.id.namespace, one.id.name)
+def _wanted_key(obj: ProjectedObject) -> HubKey:
+    version = str(obj.body["apiVersion"]).rpartition("/")[2]
+    return HubKey(HubKind(obj.id.group, obj.id.kind, version), obj.id.namespace, obj.id.name)
 
 
 def _refuse(done: Synced, key: HubKey, error: ApiError, projection: str = "") -> None:

@@ -65,7 +65,7 @@ class Patch:
 
 def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
     """Return what a hub must have of a fleet as it was committed, in the order in which it is applied."""
-    found = [*_scheduling_disabled(fleet)]
+    patches = [*_scheduling_disabled(fleet)]
     asked = frozenset(("", *systems))
     rules = {rule.kind: rule for rule in OWNED if rule.system in asked}
     for id_ in sorted(fleet.previous):
@@ -76,8 +76,8 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
         if dig(derived, "metadata", "deletionTimestamp") is not None:
             continue  # it is to go: what muster made is pruned, and the rest is its owner's to delete
         body = derived if made else _only(derived, rule.fields)
-        found.extend(_patches(id_, body, made=made))
-    return found
+        patches.extend(_patches(id_, body, made=made))
+    return patches
 
 
 def unwritten_kinds(systems: Iterable[str]) -> frozenset[HubKind]:
@@ -97,8 +97,8 @@ def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
 def unreadable(fleet: Fleet) -> str:
     """A derived file that cannot be read; empty if all can. What it holds is unknown, so nothing may be pruned."""
     lost = (Code.DERIVED_DAMAGED, Code.DERIVED_TOO_LARGE)
-    wrong = (found for found in fleet.findings if found.code in lost or found.severity is Severity.ERROR)
-    return next((found.file for found in wrong if found.file.startswith(FOLDER)), "")
+    wrong = (finding for finding in fleet.findings if finding.code in lost or finding.severity is Severity.ERROR)
+    return next((finding.file for finding in wrong if finding.file.startswith(FOLDER)), "")
 
 
 def _only(body: Tree, fields: tuple[str, ...]) -> Tree:
@@ -117,6 +117,6 @@ def _only(body: Tree, fields: tuple[str, ...]) -> Tree:
 def _patches(id_: ObjectId, body: Tree, *, made: bool) -> Iterator[Patch]:
     kind = HubKind.of(kind_of(id_))
     for status in (False, True):
-        for one in exported([body], named=True, status=status).bodies:
-            if made or any(name not in ("apiVersion", "kind", "metadata") for name in one):
-                yield Patch(HubKey(kind, id_.namespace, id_.name, status), one, made)
+        for part in exported([body], named=True, status=status).bodies:
+            if made or any(name not in ("apiVersion", "kind", "metadata") for name in part):
+                yield Patch(HubKey(kind, id_.namespace, id_.name, status), part, made)
