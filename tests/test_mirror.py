@@ -90,6 +90,8 @@ THROUGH = {
         "features/page/test_pages.py": "page/overview",
         "features/reconcile/test_job.py": "reconcile/cli",
         "run/test_recorded.py": "reconcile/recording",
+        "features/replay/test_days.py": "replay/between replay/rerun replay/sweep",
+        "features/replay/test_repeat.py": "replay/answers replay/past replay/signers",
         "features/sign/test_cli.py": "sign/options",
         "features/test/test_coverage.py": "test/branches",
         "features/watch/test_cli.py": "watch/watch",

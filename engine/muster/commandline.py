@@ -55,7 +55,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
     "Ask": {
         "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
-        "replay": Verb("features.replay.cli", "Show what policies would have decided over past commits."),
+        "replay": Verb("features.replay.cli", "Repeat past runs from their records, or with other policies."),
     },
     "Change": {
         "deny": Verb("features.edits.cli:deny", "Remove clusters from the fleet, or keep them out."),

@@ -21,6 +21,7 @@ class RunStep(StrEnum):
     PUSHING = "pushing"
     PUBLISHING = "publishing pulses"
     KEEPING = "keeping what the next run need not look at"
+    REPEATING = "repeating runs"
 
 
 #: Receives the step, how much of it is done, and how much there is to do (0 if unknown).
@@ -34,6 +35,16 @@ def doing(step: RunStep, done: int = 0, total: int = 0) -> None:
     listener = _LISTENER.get()
     if listener is not None:
         listener(step, done, total)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Report no steps while the block runs: it is one step of many."""
+    token = _LISTENER.set(None)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 @contextmanager

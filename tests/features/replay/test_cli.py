@@ -22,6 +22,8 @@ def past(tmp_path: Path) -> Past:
 
 def test_what_a_remedy_would_have_done(muster: Run, past: Past, tmp_path: Path) -> None:
     code, out, err = muster("replay", "then..HEAD", "--repo", past.repo.path)
+    assert (code, out, err) == (0, "1 run repeated: all the same\n", "")
+    code, out, err = muster("replay", "then..HEAD", "--repo", past.repo.path, "--policies", "HEAD")
     assert (code, out, err) == (0, "1 run replayed: all decisions would have been the same.\n", "")
     eager = tmp_path / "eager.yaml"
     eager.write_text(EAGER)
@@ -37,6 +39,8 @@ def test_what_is_no_range(muster: Run, past: Past) -> None:
     assert muster("replay", "then", "--repo", past.repo.path)[0] == 2
     assert muster("replay", "nowhere..", "--repo", past.repo.path)[0] == 4
     assert muster("replay", "then..", "--repo", past.repo.path, "--policies", "then", "--policies", "HEAD")[0] == 2
+    both = ("--policies", "HEAD", "--set", "managed-cluster-available.graceFactor=2")
+    assert muster("replay", "then..", "--repo", past.repo.path, *both)[0] == 2
 
 
 def test_a_file_that_cannot_be_read_is_no_policy(muster: Run, past: Past, tmp_path: Path) -> None:

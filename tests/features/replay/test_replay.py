@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from muster.features.reconcile.reconcile import reconcile
 from muster.features.replay.replay import Replayed, replay
+from muster.features.whatif.supposing import NotSupposable
 from muster.git.push import branch_attempts
 from muster.git.repository import Repository, open_repository
 from tests.support.example import NOON
@@ -15,6 +18,8 @@ from tests.support.git import Content, Repo, new_repository
 from tests.support.living import BINDING, REMEDY, cluster, lease, observed, placement
 
 NAMES = tuple("abcdef")
+#: A Fleet whose runs record nothing.
+UNRECORDED = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec: {record: {keep: 0s}}\n"
 EAGER = REMEDY.replace('conditionStatus: "False"', "conditionStatus: Unknown")
 
 
@@ -46,6 +51,12 @@ class Past:
 
     def beats(self, names: tuple[str, ...]) -> dict[str, Content]:
         return {f"{name}/lease.yaml": lease(name, self.now) for name in names}
+
+    def speak(self, name: str) -> None:
+        """The agent of a cluster reports on its branch."""
+        self.repo.commit_to(
+            f"refs/heads/agents/{name}", {"lease.yaml": lease(name, self.now), "seen.yaml": observed(name)}
+        )
 
     def run(self) -> None:
         reconcile(self.repository, lambda: self.now, branch="main", attempts=branch_attempts())
@@ -118,9 +129,9 @@ def test_policies_of_another_revision_rule_whatever_was_committed_since(tmp_path
     assert past.replayed(first).differences == (), "today there is no such Remedy"
 
 
-def test_clusters_that_spoke_through_refs_stay_as_they_were(tmp_path: Path) -> None:
+def test_clusters_that_spoke_through_refs_stay_as_they_were_in_runs_without_a_record(tmp_path: Path) -> None:
     past = Past.of(tmp_path / "fleet", 4)
-    past.repo.commit({"a/lease.yaml": None})
+    past.repo.commit({"a/lease.yaml": None, "fleet.yaml": UNRECORDED})
     past.repo.commit_to("refs/heads/agents/a", {"lease.yaml": lease("a", past.now)})
     past.run()
     first = past.repo.tip()
@@ -128,5 +139,33 @@ def test_clusters_that_spoke_through_refs_stay_as_they_were(tmp_path: Path) -> N
     past.repo.commit(past.beats(tuple("bcdef")))
     past.run()
     found = past.replayed(first)
-    assert found.unheard
+    assert found.unrecorded == 1
     assert {d.object.name for d in found.differences if d.object.kind == "ManagedCluster"} <= {"a"}
+
+
+def test_what_agents_said_then_counts(tmp_path: Path) -> None:
+    """And not what they say today: the agent on a branch was silent, and is back."""
+    past = Past.of(tmp_path / "fleet", 4)
+    past.repo.commit({"a/lease.yaml": None, "a/seen.yaml": None})
+    past.speak("a")
+    past.run()
+    first = past.repo.tip()
+    past.now += timedelta(minutes=10)
+    past.repo.commit(past.beats(tuple("bcdef")))
+    past.run()
+    past.now += timedelta(minutes=1)
+    past.repo.commit(past.beats(tuple("bcdef")))
+    past.speak("a")
+    past.run()
+    found = past.replayed(first, files={"eager.yaml": EAGER.encode()})
+    silent, back = past.now - timedelta(minutes=1), past.now
+    assert [(d.object.name, d.since, d.until) for d in found.differences if d.field == "remedy TrafficControl"] == [
+        ("a", silent, back)
+    ]
+
+
+def test_a_rollout_is_no_policy(tmp_path: Path) -> None:
+    past = Past.of(tmp_path / "fleet", 5)
+    text = "apiVersion: muster.dev/v1alpha1\nkind: Rollout\nmetadata: {name: web, namespace: apps}\nspec: {}\n"
+    with pytest.raises(NotSupposable, match="forecast --edit"):
+        past.replayed(past.repo.tip(), files={"rollout.yaml": text.encode()})

@@ -1,13 +1,26 @@
-"""`muster replay`: what policies would have decided over past commits."""
+"""`muster replay`: repeat past runs from their records, or make them again with other policies or settings."""
 
 import os
 import sys
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.cli import options
+from muster.cli.outcome import say
 from muster.cli.progress import working
+from muster.cli.stopping import until_stopped
+from muster.data.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.git.repository import Repository
+
+#: An answer: its text, its JSON data, and whether anything differs.
+_Answer = tuple[str, "Tree", bool]
 
 
 @click.command()
@@ -16,43 +29,91 @@ from muster.cli.progress import working
     "--policies",
     metavar="REV|FILE",
     multiple=True,
-    help="Use the policies of this revision, or today's with this file; FILE may be repeated, and may instead have "
-    "Rollouts with other strategies.  [default: HEAD]",
+    help="Make the runs again with the policies of this revision, or with HEAD's and this file; FILE may be repeated.",
+)
+@click.option(
+    "--set",
+    "sweep",
+    metavar="TARGET=VALUES",
+    help="Make the runs again with each of these values (2..8, or 1m,5m) of POLICY.PARAMETER, fleet.spec.FIELD, or "
+    "KIND/[NAMESPACE/]NAME.FIELD.",
+)
+@click.option(
+    "--false-alarm",
+    metavar="DURATION",
+    type=options.DurationType(),
+    default="10m",
+    show_default=True,
+    help="With --set: an outage that ended by news within this time was a false alarm.",
 )
 @options.output_option("table", "json")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything would have been decided differently.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs, or a run cannot be repeated.")
 @options.repo_option
-def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, exit_code: bool) -> int:
-    """Repeat the runs of A..B with today's policies, or others, and show how the results differ from the commits.
+def command(
+    commits: str, repo: Path, policies: tuple[str, ...], sweep: str | None, false_alarm: timedelta, output: str,
+    exit_code: bool,
+) -> int:  # fmt: skip
+    """Repeat the runs of A..B from their records, and show what differs from their commits.
 
-    Each run that committed something is repeated at its own time, with the inputs of that time and with the state that
-    the replay itself has derived. Nothing is written.
+    A run that is repeated has the same commit, the same reports of agents, and the same instant, so it gives the same
+    files and the same message. A difference means that somebody changed them, or that another version of muster
+    decided. Runs without a record are counted.
 
-    A Rollout in FILE rolls out the revisions of the past by its own stages: the output says when each cluster would
-    have got them. With a revision that it really had, a cluster goes through the same states after the same times.
+    With --policies or --set, the runs are made again over the state that they themselves derive, as the fleet would
+    have developed. Nothing is written.
 
     \b
     Examples:
-      muster replay main~50..main
-      muster replay v1..main --policies new-policy.yaml
+      muster replay v1..main --exit-code
+      muster replay main~50..main --policies new-policy.yaml
+      muster replay main~500..main --set managed-cluster-available.graceFactor=2..8
     """
     from muster.cli.documents import json_text
-    from muster.features.replay.replay import replay, replay_document, replay_text
+    from muster.data.kinds import UnknownKind
     from muster.features.whatif.supposing import NotSupposable
     from muster.git.repository import open_repository, resolve
 
     start, dots, end = commits.partition("..")
     if not dots or not start:
         raise click.UsageError(f"{commits!r} is not a range of commits such as HEAD~100..HEAD.")
+    if policies and sweep:
+        raise click.UsageError("give --policies or --set, not both.")
     repository = open_repository(repo, os.environ)
-    revision, files = _policies(policies)
-    first, last, policy_commit = (resolve(repository, name) for name in (start, end or "HEAD", revision))
-    with working("replaying"), options.usage_errors(NotSupposable):
-        found = replay(repository, first, last, policy_commit, files)
-    sys.stdout.write(json_text(replay_document(found)) if output == "json" else replay_text(found))
-    if found.unheard:
-        click.echo("clusters with agent refs were not replayed: the refs have no history", err=True)
-    return int(exit_code and (bool(found.differences) or any(one.rows for one in found.rollouts)))
+    first, last = (resolve(repository, name) for name in (start, end or "HEAD"))
+    stop = Event()
+    answers: list[_Answer] = []
+    with until_stopped(stop) as stopped, working("repeating runs"), options.usage_errors(NotSupposable, UnknownKind):
+        answers.append(_answer(repository, first, last, policies, sweep, false_alarm, stop.is_set))
+    if not answers:  # interrupted in the middle of a run
+        return stopped.code
+    text, document, differs = answers[0]
+    sys.stdout.write(json_text(document) if output == "json" else text)
+    return stopped.code if stop.is_set() else int(exit_code and differs)
+
+
+def _answer(
+    repository: "Repository", first: str, last: str, policies: tuple[str, ...], sweep: str | None,
+    false_alarm: timedelta, stopped: Callable[[], bool],
+) -> _Answer:  # fmt: skip
+    if sweep:
+        from muster.features.replay.answers import swept_document, swept_text
+        from muster.features.replay.sweep import sweep as swept
+
+        rows = swept(repository, first, last, sweep, false_alarm, stopped)
+        return swept_text(rows), swept_document(rows), False
+    if policies:
+        from muster.features.replay.replay import replay, replay_document, replay_text
+        from muster.git.repository import resolve
+
+        revision, files = _policies(policies)
+        found = replay(repository, first, last, resolve(repository, revision), files, stopped)
+        if found.unrecorded:
+            say("clusters with agent refs were not replayed in runs without a record", err=True)
+        return replay_text(found), replay_document(found), bool(found.differences)
+    from muster.features.replay.answers import repeat, repeated_document, repeated_text
+
+    repeated = repeat(repository, first, last, stopped)
+    return repeated_text(repeated), repeated_document(repeated), not repeated.is_proved
 
 
 def _policies(given: tuple[str, ...]) -> tuple[str, dict[str, bytes]]:

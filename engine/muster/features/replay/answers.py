@@ -1,0 +1,179 @@
+"""The answers of `muster replay` as text and as JSON data: repeated runs, and the rows of a setting."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from muster.cli.documents import object_document
+from muster.cli.table import table_text
+from muster.data.names import few
+from muster.data.times import brief, format_duration, format_time
+from muster.data.tree import Tree
+from muster.dataclass import dataclass
+from muster.features.replay.past import past_between
+from muster.features.replay.repeat import Difference, differences_of, repeated_runs
+from muster.features.replay.signers import CommitSigner, signers_between
+from muster.features.replay.sweep import SweepRow, Swept
+from muster.features.replay.tally import Counts, middle
+from muster.git.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The runs of a range: `runs` in all, of which `repeated` were made again. `unrecorded` are the commits of runs
+    that recorded nothing; `unreadable` those of which the record is missing here or does not count, each with the
+    reason. `differences` are in the order of commits; `instants` are those of their runs. `complete`: it was not
+    stopped before the end."""
+
+    runs: int
+    repeated: int
+    unrecorded: Sequence[str]
+    unreadable: Sequence[tuple[str, str]]
+    differences: Sequence[Difference]
+    signers: Sequence[CommitSigner]
+    complete: bool
+
+    @property
+    def is_proved(self) -> bool:
+        """Is every run repeated, and nothing different?"""
+        return self.repeated == self.runs and not self.differences
+
+
+def repeat(repository: Repository, start: str, end: str, stopped: Callable[[], bool] = lambda: False) -> Repeated:
+    """Repeat the runs after the commit `start` up to `end` from their records, until `stopped`."""
+    past = past_between(repository, start, end)
+    unrecorded, unreadable, repeated, seen = list[str](), list[tuple[str, str]](), 0, 0
+    differences = [one for other in past.others for one in differences_of(repository, other)]
+    for run in repeated_runs(repository, past.runs, stopped=stopped):
+        seen += 1
+        if run.settled is not None:
+            repeated += 1
+            differences.extend(run.differences)
+        elif run.why:
+            unreadable.extend((run.past.commit, found.message) for found in run.why)
+        else:
+            unrecorded.append(run.past.commit)
+    signers = signers_between(repository, start, end, (run.commit for run in past.runs))
+    return Repeated(len(past.runs), repeated, unrecorded, unreadable, differences, signers, seen == len(past.runs))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def repeated_text(found: Repeated) -> str:
+    """Return a table of differences, and what was repeated."""
+    if not found.runs and not found.differences:
+        return "no run of muster made a commit in this range\n"
+    parts = []
+    if found.differences:
+        rows = [
+            [one.commit[:12], str(one.object) if one.object else "-", one.field, one.file or "-", one.committed or "-",
+             one.repeated or "-"]
+            for one in found.differences
+        ]  # fmt: skip
+        parts.append(table_text(["COMMIT", "OBJECT", "FIELD", "FILE", "COMMITTED", "REPEATED"], rows))
+    parts += [f"{commit[:12]}: {why}" for commit, why in found.unreadable]
+    commits = len({one.commit for one in found.differences})
+    same = "all the same" if not found.differences else f"{_count(commits, 'commit')} with differences"
+    of_all = "" if found.repeated == found.runs else f"{found.repeated} of "
+    end = f": {same}" if found.repeated or found.differences else ""
+    parts.append(f"{of_all}{_count(found.runs, 'run')} repeated{end}")
+    if found.unrecorded:
+        named = few([commit[:12] for commit in found.unrecorded])
+        parts.append(f"{_count(len(found.unrecorded), 'run')} without a record: {named}")
+    parts += [_signer_line(one) for one in found.signers]
+    if not found.complete:
+        parts.append("stopped before the end")
+    return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
+
+
+def _signer_line(one: CommitSigner) -> str:
+    who = f"signed with {one.key}{f' ({one.comment})' if one.comment else ''}" if one.key else "not signed"
+    return f"{who}: {_count(one.runs, 'run')}, {_count(one.others, 'other commit')}"
+
+
+def repeated_document(found: Repeated) -> Tree:
+    """Return the same as JSON data."""
+    return {
+        "runs": found.runs,
+        "repeated": found.repeated,
+        "complete": found.complete,
+        "unrecorded": list(found.unrecorded),
+        "unreadable": [{"commit": commit, "reason": why} for commit, why in found.unreadable],
+        "differences": [
+            {
+                "commit": one.commit, "object": object_document(one.object) if one.object else None,
+                "field": one.field, "file": one.file or None, "committed": one.committed or None,
+                "repeated": one.repeated or None,
+            }
+            for one in found.differences
+        ],
+        "signers": [
+            {"key": one.key or None, "comment": one.comment or None, "runs": one.runs, "others": one.others}
+            for one in found.signers
+        ],
+    }  # fmt: skip
+
+
+# -- settings
+
+
+def swept_text(found: Swept) -> str:
+    """Return a row for each value, and what the columns count."""
+    fact = found.rows[0].counts
+    rows = [_cells(row, fact) for row in found.rows]
+    table = table_text(["VALUE", "OUTAGES", "EARLIER", "FALSE ALARMS", "MOVES", "HELD"], rows)
+    lines = [f"{found.setting.text} in {_count(found.runs, 'run')}; a false alarm ended within {brief(found.alarm)}"]
+    if found.unrecorded:
+        lines.append(f"{_count(found.unrecorded, 'run')} without a record: what agents said then is not known")
+    if not found.complete:
+        lines.append("stopped before the end")
+    return "".join((table, "\n", *(f"{line}\n" for line in lines)))
+
+
+def _cells(row: SweepRow, fact: Counts) -> list[str]:
+    counts = row.counts
+    earlier = None if row.value is None else middle(counts.earlier(fact))
+    return [
+        "as it was" if row.value is None else str(row.value), str(len(counts.outages)), _lead(earlier),
+        str(counts.false_alarms), str(counts.moves), str(counts.held),
+    ]  # fmt: skip
+
+
+def _lead(span: timedelta | None) -> str:
+    if span is None:
+        return "-"
+    return f"-{format_duration(-span)}" if span < timedelta() else format_duration(span)
+
+
+def swept_document(found: Swept) -> Tree:
+    """Return the same as JSON data, with each outage."""
+    fact = found.rows[0].counts
+    return {
+        "set": found.setting.text,
+        "runs": found.runs,
+        "unrecorded": found.unrecorded,
+        "complete": found.complete,
+        "falseAlarmSeconds": int(found.alarm.total_seconds()),
+        "rows": [_row_document(row, fact) for row in found.rows],
+    }
+
+
+def _row_document(row: SweepRow, fact: Counts) -> Tree:
+    counts = row.counts
+    earlier = [] if row.value is None else counts.earlier(fact)
+    median = middle(earlier)
+    return {
+        "value": row.value,
+        "asItWas": row.value is None,
+        "outages": [
+            {"object": object_document(one.cluster), "since": format_time(one.since),
+             "until": format_time(one.until) if one.until else None}
+            for one in counts.outages
+        ],
+        "found": len(counts.outages),
+        "earlierSeconds": None if median is None else int(median.total_seconds()),
+        "falseAlarms": counts.false_alarms,
+        "moves": counts.moves,
+        "held": counts.held,
+    }  # fmt: skip

@@ -1,0 +1,145 @@
+"""Repeats runs from their records: the same commit, what it heard and remembered, the same instant, the same muster.
+
+So the same derived files follow, byte for byte, and the same message. Whatever differs was changed afterwards, or was
+decided by another version of muster, and is named. A run whose record is not here is not repeated: nothing is guessed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Final
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.yaml.loader import first_body
+from muster.dataclass import dataclass
+from muster.features.replay.past import WHOLE_FILE, OtherCommit, PastRun, differing_fields, object_of
+from muster.features.whatif.rehearsal import scratch_of
+from muster.git.enginecommits import HEARD
+from muster.git.errors import UnreadableError
+from muster.git.record.reading import read_record
+from muster.git.repository import Repository, blob_at
+from muster.run.changes import commit_message
+from muster.run.collector import without_collection
+from muster.run.incremental import answer
+from muster.run.progress import RunStep, doing, unheard
+from muster.run.recorded import question_of
+from muster.run.run import Settled
+from muster.run.state import RunState, open_state
+
+#: The field of a difference in a line of a commit's message that is no trailer.
+MESSAGE: Final = "message"
+_TRAILER: Final = "Muster-"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the commit of a run says and the repeated run does not, or the other way round: a field of an object in a
+    derived file, or a line of the message. An empty text: it says nothing."""
+
+    commit: str
+    field: str
+    committed: str
+    repeated: str
+    file: str = ""
+    object: ObjectId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRun:
+    """A run of the past and what it decides again. `settled` is None if it could not be repeated; then `why` says so,
+    if the run was recorded at all."""
+
+    past: PastRun
+    settled: Settled | None
+    differences: Sequence[Difference] = ()
+    why: Sequence[Finding] = ()
+
+
+def repeated_runs(
+    repository: Repository, runs: Sequence[PastRun], *, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[RepeatedRun]:
+    """Repeat runs in their order, until `stopped`. Each is judged by itself: what differs in one does not reach the
+    next, which begins with what was committed."""
+    if not runs:
+        return
+    with scratch_of(repository, runs[-1].commit) as scratch:
+        state = open_state(scratch.git_dir / "state" / "state.sqlite")
+        for number, run in enumerate(runs):
+            doing(RunStep.REPEATING, number, len(runs))
+            if stopped():
+                return
+            with unheard(), without_collection():
+                repeated = _repeat(scratch, run, state)
+            yield repeated
+
+
+def _repeat(scratch: Repository, run: PastRun, state: RunState | None) -> RepeatedRun:
+    if not run.engine.heard:
+        return RepeatedRun(run, None)
+    heard, findings = read_record(scratch, run.engine)
+    if heard is None:
+        return RepeatedRun(run, None, why=findings)
+    found = answer(question_of(scratch, heard), state)
+    if state is not None:
+        found.remember(state)
+    settled = found.settled
+    message = commit_message(replace(settled.last, commit=run.engine.source), settled.changes, heard.notes)
+    return RepeatedRun(
+        run, settled, (*_in_files(scratch, run, settled), *_in_message(scratch, run.commit, message))
+    )  # fmt: skip
+
+
+def _in_files(scratch: Repository, run: PastRun, settled: Settled) -> Iterator[Difference]:
+    """The derived files that differ, field by field."""
+    for path in sorted({*settled.files, *(change.path for change in run.changes)}):
+        committed = blob_at(scratch, run.commit, path)
+        if path in settled.files:
+            text = settled.files[path]
+            repeated = None if text is None else text.encode()
+        else:
+            repeated = blob_at(scratch, run.engine.parent, path)
+        if committed != repeated:
+            yield from file_differences(run.commit, path, committed, repeated)
+
+
+def file_differences(commit: str, path: str, committed: bytes | None, repeated: bytes | None) -> Iterator[Difference]:
+    """Yield what differs in two contents of a derived file; None: there is none."""
+    one, other = (None if data is None else first_body(data, path) for data in (committed, repeated))
+    id_ = object_of(path, (other, one))
+    if committed is None or repeated is None:
+        fields = [(WHOLE_FILE, "" if committed is None else "there", "" if repeated is None else "there")]
+    else:
+        fields = list(differing_fields(id_, one, other)) or [(WHOLE_FILE, "its bytes", "its bytes")]
+    yield from (Difference(commit, *field, path, id_) for field in fields)
+
+
+def _in_message(scratch: Repository, commit: str, repeated: str) -> Iterator[Difference]:
+    """The lines of the message that differ; trailers by their names. The record was found by its trailer."""
+    (answered,) = scratch.objects.read((commit,))
+    raw = b"" if isinstance(answered, UnreadableError) else answered.content.partition(b"\n\n")[2]
+    theirs, ours = (_lines(text) for text in (raw.decode(errors="backslashreplace"), repeated))
+    only_theirs = [line for line in theirs if line not in ours]
+    only_ours = [line for line in ours if line not in theirs]
+    trailers = {line.partition(":")[0] for line in (*only_theirs, *only_ours) if line.startswith(_TRAILER)}
+    for name in sorted(trailers):
+        yield Difference(commit, name, _values(theirs, name), _values(ours, name))
+    rest = [[line for line in lines if not line.startswith(_TRAILER)] for lines in (only_theirs, only_ours)]
+    yield from (Difference(commit, MESSAGE, one, other) for one, other in zip_longest(*rest, fillvalue=""))
+    if not (only_theirs or only_ours) and theirs != ours:
+        yield Difference(commit, MESSAGE, f"{len(theirs)} lines", f"{len(ours)} lines, in this order")
+
+
+def _lines(message: str) -> list[str]:
+    return [line for line in message.rstrip("\n").split("\n") if not line.startswith(f"{HEARD}: ")]
+
+
+def _values(lines: Sequence[str], trailer: str) -> str:
+    return "; ".join(line.partition(": ")[2] for line in lines if line.startswith(f"{trailer}:"))
+
+
+def differences_of(repository: Repository, other: OtherCommit) -> Iterator[Difference]:
+    """Yield what a commit that is no run's changed in derived files: no run gives it."""
+    for change in other.changes:
+        before, after = (blob_at(repository, rev, change.path) for rev in (f"{other.commit}^", other.commit))
+        yield from file_differences(other.commit, change.path, after, before)

@@ -1,0 +1,130 @@
+"""The runs of a range once more, with other policies or settings: as the whole fleet would have developed.
+
+A rehearsal begins with the first commit. Each run of the past is made again at its instant, over what the rehearsal has
+derived, with people's commits and agents' reports of then. `watched`: between two of them, runs are made when time
+alone, a commit of people's or an agent that is heard again may change something, as `muster watch` would have made
+them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from muster.data.kinds import CSR
+from muster.data.locations import FOLDER
+from muster.data.snapshot import Agents
+from muster.data.times import earliest
+from muster.data.tree import dig
+from muster.data.yaml.loader import first_body
+from muster.dataclass import dataclass
+from muster.features.replay.between import Between
+from muster.features.replay.past import PastRun
+from muster.features.whatif.rehearsal import Rehearsal
+from muster.features.whatif.supposing import Edits
+from muster.fleet.approvals import CERTIFICATE
+from muster.git.agentrefs import AgentRefs
+from muster.git.changes import changed_paths
+from muster.git.entries import required_file
+from muster.git.log import read_log
+from muster.git.record.reading import Heard, read_record
+from muster.git.repository import Repository, blob_at
+from muster.run.progress import RunStep, doing, unheard
+from muster.run.run import Settled
+
+#: Turns what people committed into what the rehearsal gets instead.
+Supposed = Callable[[Rehearsal, Edits], None]
+#: Nothing is known of agents' refs: clusters that report through them stay as they were.
+UNKNOWN_REFS: Final = AgentRefs((), Agents())
+_SECOND: Final = timedelta(seconds=1)
+#: The derived files of requests, to which `muster sign` adds certificates.
+_REQUESTS: Final = f"{FOLDER}{CSR.folder}/"
+
+
+@dataclass(frozen=True, slots=True)
+class RerunStep:
+    """A run of the rehearsal. `past` is the run that it repeats; None for one in between. `recorded`: what agents said
+    is known."""
+
+    now: datetime
+    settled: Settled
+    past: PastRun | None
+    recorded: bool
+
+
+@dataclass
+class Rerun:
+    """A rehearsal that makes the runs of a range again, until `stopped`. `suppose` commits people's edits to it, in its
+    own way."""
+
+    repository: Repository
+    trial: Rehearsal
+    suppose: Supposed
+    stopped: Callable[[], bool] = lambda: False
+    watched: bool = False
+    _at: str = ""
+    _now: datetime | None = None
+    _due: datetime | None = None
+    _heard: Heard | None = None
+
+    def runs(self, start: str, past: Sequence[PastRun]) -> Iterator[RerunStep]:
+        """Make the runs after the commit `start`, in order."""
+        self._at = start
+        for number, run in enumerate(past):
+            doing(RunStep.REPEATING, number, len(past))
+            if self.stopped():
+                return
+            heard = read_record(self.trial.repository, run.engine).heard if run.engine.heard else None
+            with unheard():
+                yield from self._before(run, heard)
+                self._move(run.engine.source)
+                self.trial.heard = UNKNOWN_REFS if heard is None else heard.refs
+                step = self._step(run.engine.now, run, recorded=heard is not None)
+            self._heard = heard
+            yield step
+
+    def _before(self, run: PastRun, heard: Heard | None) -> Iterator[RerunStep]:
+        """Make the runs before one of the past that are due since the one before it."""
+        if self._now is None or not self.watched:
+            return
+        between = Between(self._heard, heard) if self._heard is not None and heard is not None else None
+        log = read_log(self.repository, f"{self._at}..{run.engine.source}", first_parent=True, oldest_first=True)
+        pending = [(one.committed, one.commit) for one in log if self._now < one.committed < run.engine.now]
+        news = [*(between.news if between else ()), *(at for at, _ in pending)]
+        while (now := self._next(news)) is not None and now < run.engine.now:
+            for _, commit in [one for one in pending if one[0] <= now]:
+                self._move(commit)
+            pending = [one for one in pending if one[0] > now]
+            if between is not None:
+                self.trial.heard = between.at(now)
+            yield self._step(now, None, recorded=between is not None)
+
+    def _next(self, news: Sequence[datetime]) -> datetime | None:
+        assert self._now is not None
+        due = None if self._due is None else max(self._due, self._now + _SECOND)
+        return earliest(due, *(at for at in news if at > self._now))
+
+    def _move(self, commit: str) -> None:
+        """Give the rehearsal what people committed up to a commit, and the certificates that were signed."""
+        objects = self.trial.repository.objects
+        changes = changed_paths(self.repository, self._at, commit)
+        files = {
+            change.path: None if change.new is None else required_file(objects, change.path, change.new.oid).read()
+            for change in changes if not change.path.startswith(FOLDER)
+        }  # fmt: skip
+        for change in changes:
+            if change.path.startswith(_REQUESTS) and change.new is not None:
+                signed = required_file(objects, change.path, change.new.oid).read()
+                known = blob_at(self.trial.repository, self.trial.commit, change.path)
+                if known is not None and _has_certificate(signed) and not _has_certificate(known):
+                    files[change.path] = signed
+        self.suppose(self.trial, {("", path): data for path, data in files.items()})
+        self._at = commit
+
+    def _step(self, now: datetime, past: PastRun | None, *, recorded: bool) -> RerunStep:
+        settled = self.trial.step(now)
+        self._now, self._due = now, settled.last.turn
+        return RerunStep(now, settled, past, recorded)
+
+
+def _has_certificate(data: bytes) -> bool:
+    return bool(dig(first_body(data, FOLDER), *CERTIFICATE))
