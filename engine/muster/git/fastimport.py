@@ -55,6 +55,11 @@ def build_commits(
     return [_signed(repository, commits[0], _clean(message), parent, env), *commits[1:]]
 
 
+def build_merge(repository: Repository, ours: str, theirs: str, message: str) -> str:
+    """Make a commit of what one commit holds, after two, and return its id. Never signed."""
+    return _imported(repository, (CommitDraft((), message, (ours, theirs)),), *identities(repository))[0]
+
+
 def build_changed(
     repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
 ) -> str:

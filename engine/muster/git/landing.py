@@ -13,7 +13,7 @@ from muster.git.commit import advance, swap_ref
 from muster.git.enginecommits import EngineCommits
 from muster.git.errors import Committed, Pushed, Refused, Rejected, RepositoryError
 from muster.git.log import count_commits, read_log
-from muster.git.push import fetch, push, tracking
+from muster.git.push import RefUpdate, fetch, push, push_both, tracking
 from muster.git.repository import Repository, branch_tip, current_branch, is_ancestor, ref_tip
 
 #: So many commits are checked for being muster's own.
@@ -73,12 +73,13 @@ class Tips:
 class Landed:
     """The branch has the commit. `local` is the local branch's tip now, None without one; `pushed`: was anything
     pushed? `left_behind` says why the local branch lacks the commit, empty if it has it; `followed` that a rewritten
-    history was adopted."""
+    history was adopted; `unrecorded` why the remote did not take the record with the commit, empty if it did."""
 
     local: str | None
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""
+    unrecorded: str = ""
 
 
 def target_branch(repository: Repository) -> str:
@@ -109,13 +110,14 @@ def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
     return Tips(branch, remote, local, theirs, base, followed)
 
 
-def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
-    """Move the branch to a commit over `tips.base`; None if it moved meanwhile.
+def land(repository: Repository, tips: Tips, commit: str, record: RefUpdate | None = None) -> Landed | None:
+    """Move the branch to a commit over `tips.base`; None if it moved meanwhile. With a remote, its record is pushed,
+    too; locally, the caller moves the record's branch afterwards.
 
     RepositoryError if a person's edit is in the way, or the remote rejects the push.
     """
     if tips.remote is not None:
-        return _push_and_move(repository, tips, tips.remote, commit)
+        return _push_and_move(repository, tips, tips.remote, commit, record)
     if commit == tips.base:
         return Landed(commit)
     outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit)
@@ -124,26 +126,37 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
-def push_commit(repository: Repository, tips: Tips, remote: str, commit: str) -> bool:
-    """Push a commit. Return False if the remote's branch moved. RepositoryError if the remote rejects the push."""
-    outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
+def push_commit(
+    repository: Repository, tips: Tips, remote: str, commit: str, record: RefUpdate | None = None
+) -> str | None:
+    """Push a commit, with its record. Return None if the remote's branch moved; else why the remote did not take the
+    record, empty if it did. RepositoryError if the remote rejects the push."""
+    refused = ""
+    if record is None:
+        outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
+    else:
+        update = RefUpdate(f"refs/heads/{tips.branch}", commit, tips.theirs)
+        outcome, refused = push_both(repository, remote=remote, first=update, second=record)
     if isinstance(outcome, Rejected):
         raise RepositoryError(
             f"{remote} rejected the push: {outcome}",
             f"allow this account to push to {tips.branch}, or keep derived files on a branch of their own "
             "(Fleet.spec.derived.branch)",
         )
-    return isinstance(outcome, Pushed)
+    return refused if isinstance(outcome, Pushed) else None
 
 
-def _push_and_move(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
+def _push_and_move(
+    repository: Repository, tips: Tips, remote: str, commit: str, record: RefUpdate | None
+) -> Landed | None:
     """Push, then move the local branch too unless a person's edit is in the way."""
     pushed = commit != tips.theirs
-    if pushed and not push_commit(repository, tips, remote, commit):
+    refused = push_commit(repository, tips, remote, commit, record) if pushed else ""
+    if refused is None:
         return None
     left_behind = _move_local(repository, tips, commit)
     local = tips.local if left_behind or tips.local is None else commit
-    return Landed(local, pushed, left_behind, "" if left_behind else tips.followed)
+    return Landed(local, pushed, left_behind, "" if left_behind else tips.followed, refused)
 
 
 def _move_local(repository: Repository, tips: Tips, commit: str) -> str:

@@ -1,10 +1,12 @@
 """Lands derived files on a branch of their own (`Fleet.spec.derived.branch`), for a protected main branch."""
 
+from dataclasses import replace
+
 from muster.git.commit import advance, swap_ref
 from muster.git.derivedbranch import derived_branch, derived_tip, first_derived_commit, join_commits
 from muster.git.errors import Committed, Moved, Refused, RepositoryError
 from muster.git.landing import Landed, Tips, land, push_commit
-from muster.git.push import fetch, fetch_missing, remote_tip, tracking
+from muster.git.push import RefUpdate, fetch, fetch_missing, remote_tip, tracking
 from muster.git.repository import Repository, branch_tip
 
 
@@ -33,15 +35,20 @@ def commit_to_evaluate(repository: Repository, tips: Tips, derived: Tips | None)
     return join_commits(repository, tips.base, derived.base) if derived else tips.base
 
 
-def land_derived(repository: Repository, tips: Tips, derived: Tips, commit: str) -> Landed | None:
-    """Move the branch to a commit over `derived.base`, and the evaluated branch to what the remote has.
+def land_derived(
+    repository: Repository, tips: Tips, derived: Tips, commit: str, record: RefUpdate | None = None
+) -> Landed | None:
+    """Move the branch to a commit over `derived.base`, and the evaluated branch to what the remote has. With a remote,
+    the commit's record is pushed, too.
 
     None if it moved meanwhile. RepositoryError if the remote rejects the push, or a person's edit is in the way.
     """
-    pushed = commit != derived.base
+    pushed, refused = commit != derived.base, ""
     if pushed and derived.remote is not None:
-        if not push_commit(repository, derived, derived.remote, commit):
+        done = push_commit(repository, derived, derived.remote, commit, record)
+        if done is None:
             return None
+        refused = done
         swap_ref(
             repository,
             f"{tracking(repository, derived.remote)}{derived.branch}",
@@ -56,8 +63,7 @@ def land_derived(repository: Repository, tips: Tips, derived: Tips, commit: str)
                 raise RepositoryError(moved.message, moved.hint)
             return None
     landed = land(repository, tips, tips.base) if tips.base == tips.theirs else Landed(tips.local)
-    return None if landed is None else Landed(landed.local, pushed and derived.remote is not None, landed.left_behind,
-                                              landed.followed)  # fmt: skip
+    return landed and replace(landed, pushed=pushed and derived.remote is not None, unrecorded=refused)
 
 
 def _move_local(repository: Repository, derived: Tips, commit: str) -> Committed | Moved | Refused:

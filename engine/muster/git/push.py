@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.git.config import remotes, require_no_programs
 from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain, remote_text
@@ -77,6 +77,9 @@ _LOST: Final = (
     "incorrect old value", "failed to lock", "transaction failed",
 )  # fmt: skip
 _NO_OPTIONS: Final = "does not support push options"
+#: Why a remote does not take a ref that another push has moved.
+MOVED: Final = "it has moved"
+_NOT_ATOMIC: Final = "does not support --atomic push"
 _REJECTED: Final = "!"
 
 
@@ -132,6 +135,17 @@ def fetch_ref(
     return tip
 
 
+def fetch_matching(
+    repository: Repository, *, remote: str, ref: str, into: str, limit_seconds: float = LIMIT_SECONDS
+) -> None:
+    """Fetch the refs that match a pattern with one `*`, with their histories, and keep them under the names that match
+    `into`. No such ref is no error."""
+    space = into.partition("*")[0]
+    done = _fetched(repository, space, FETCH, remote, (f"+{ref}:{into}",), limit_seconds)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
+
+
 def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
     """Fetch a branch from the first remote that has it, if any. RepositoryError if a remote does not answer: its branch
     would look as if it did not exist."""
@@ -159,6 +173,14 @@ def push(
     return push_ref(repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds)
 
 
+class RefUpdate(NamedTuple):
+    """A ref that moves to `new`, empty to remove it, if it is at `expected` (None: if there is no such ref)."""
+
+    ref: str
+    new: str
+    expected: str | None
+
+
 def push_ref(
     repository: Repository, *, remote: str, ref: str, new: str, expected: str | None,
     limit_seconds: float = LIMIT_SECONDS, options: Sequence[str] = (),
@@ -169,18 +191,57 @@ def push_ref(
     nothing. RepositoryError if the remote cannot be reached at all (whether it took the push is then unknown, and the
     next fetch tells), or if the push would run programs that only the repository's own configuration leads to.
     """
-    require_no_programs(repository, remote)
-    lease = f"--force-with-lease={ref}:{expected or ''}"
+    update = RefUpdate(ref, new, expected)
     push_options = tuple(f"--push-option={option}" for option in options)
-    done = remote_command(repository, (*_PUSH, lease, *push_options), remote, (f"{new}:{ref}",), limit_seconds)
+    done = push_updates(repository, remote, (update,), push_options, limit_seconds)
     if push_options and done.status and _NO_OPTIONS in done.stderr:
-        done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
+        done = push_updates(repository, remote, (update,), (), limit_seconds)
+    found = _result_of(done, update)
+    if found is None:
+        raise explain("push", done.stderr, done.status)
+    return found
+
+
+def push_both(
+    repository: Repository, *, remote: str, first: RefUpdate, second: RefUpdate, limit_seconds: float = LIMIT_SECONDS
+) -> tuple[Pushed | Moved | Rejected, str]:
+    """Push two refs, both or neither if the remote can do that. If it refuses the second one, the first goes alone.
+
+    Return what became of the first, as `push_ref` does, and why the second was refused, empty if it was not.
+    """
+    updates = first, second
+    done = push_updates(repository, remote, updates, ("--atomic",), limit_seconds)
+    if done.status and _NOT_ATOMIC in done.stderr:
+        done = push_updates(repository, remote, updates, (), limit_seconds)
+    outcome, other = (_result_of(done, update) for update in updates)
+    if outcome is None or isinstance(outcome, Rejected):  # perhaps only because of the other
+        ref, new, expected = first
+        outcome = push_ref(
+            repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds
+        )  # fmt: skip
+    if isinstance(other, Pushed):
+        return outcome, ""
+    return outcome, str(other) if isinstance(other, Rejected) else MOVED
+
+
+def push_updates(
+    repository: Repository, remote: str, updates: Sequence[RefUpdate], options: Sequence[str], limit_seconds: float
+) -> Completed:
+    """Push several refs, each with its lease, and return what git says: see `push_ref`."""
+    require_no_programs(repository, remote)
+    leases = (f"--force-with-lease={one.ref}:{one.expected or ''}" for one in updates)
+    refs = [f"{one.new}:{one.ref}" for one in updates]
+    return remote_command(repository, (*_PUSH, *leases, *options), remote, refs, limit_seconds)
+
+
+def _result_of(done: Completed, update: RefUpdate) -> Pushed | Moved | Rejected | None:
+    """What a push says of a ref; None for nothing."""
     for line in done.stdout.decode(errors="backslashreplace").split("\n"):
         flag, _, rest = line.partition("\t")
         names, tab, summary = rest.partition("\t")
-        if tab and names.rpartition(":")[2] == ref:
-            return _outcome(flag, summary, done, new)
-    raise explain("push", done.stderr, done.status)
+        if tab and names.rpartition(":")[2] == update.ref:
+            return _outcome(flag, summary, done, update.new)
+    return None
 
 
 def absolute_remote(remote: str) -> str:

@@ -239,16 +239,21 @@ class _ReconcileRequest:
         record, recorded = Recording(), list[str]()
         if run.message:
             doing(RunStep.COMMITTING)
-            record = recording_of(run.question, settled, tips.base, run.notes)
+            record = recording_of(run.question, settled, tips.base, run.notes, self.remote)
             message = f"{run.message}{record.trailer}"
             commit, *recorded = build_commits(self.repository, settled.files, message, base, record.commits)
             require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
             doing(RunStep.PUSHING)
-        landed = land_derived(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
+        update = record.update(recorded)
+        if apart:
+            landed = land_derived(self.repository, tips, apart, commit, update)
+        else:
+            landed = land(self.repository, tips, commit, update)
         if landed is None:
             return None
-        settled = replace(settled, faults=settled.faults | record.findings | record.kept(self.repository, recorded))
+        faults = record.kept(run.question, settled, recorded, landed, self.remote)
+        settled = replace(settled, faults=settled.faults | faults)
         if self.state is not None:
             doing(RunStep.KEEPING)
             run.found.remember(self.state)

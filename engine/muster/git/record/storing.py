@@ -6,31 +6,140 @@ history is rewritten, and none is forced over another one. Where two machines ha
 parents.
 """
 
+import os
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from typing import Final
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
-from muster.git.errors import UnreadableError
-from muster.git.fastimport import CommitDraft
+from muster.git.errors import Pushed, RepositoryError, UnreadableError, complaint
+from muster.git.fastimport import CommitDraft, build_merge
+from muster.git.journal import JournalNote, noted
 from muster.git.objects import raw_entries
+from muster.git.push import (
+    AFTERWARDS_SECONDS,
+    LIMIT_SECONDS,
+    RefUpdate,
+    fetch_matching,
+    list_remote_refs,
+    push_ref,
+    push_updates,
+    tracking,
+)
 from muster.git.record.draft import RecordDraft
 from muster.git.record.form import PULSES, REFS
-from muster.git.repository import Repository
+from muster.git.repository import Repository, list_refs
 
 #: The prefix of the branches with records.
 HEARD_REFS: Final = "refs/muster/heard/"
 _MESSAGE: Final = "What muster heard\n"
+_DAY: Final = "%Y-%m-%d"
 
 
 def heard_ref(now: datetime) -> str:
     """Return the full name of the branch with the records of an instant's day, in UTC."""
-    return f"{HEARD_REFS}{now.astimezone(UTC):%Y-%m-%d}"
+    return f"{HEARD_REFS}{now.astimezone(UTC).strftime(_DAY)}"
 
 
-def record_commit(repository: Repository, draft: RecordDraft, tips: tuple[str, ...]) -> CommitDraft:
-    """Return the commit of a record over the `tips` of its branch, here and on the remote. A tip that is no commit is
-    left out, and one that holds something else than a record does no harm."""
-    answers = zip(tips, repository.objects.read(tips), strict=True)
+class RecordTips(NamedTuple):
+    """Where the branch of a day's records is: its full name, and its commits here and, as far as is known, on the
+    remote."""
+
+    ref: str
+    local: str | None
+    theirs: str | None = None
+    tracking: str = ""
+
+
+def record_tips(repository: Repository, now: datetime, remote: str | None) -> RecordTips:
+    """Return where an instant's records go. The remote is asked if nothing of that day is here."""
+    ref = heard_ref(now)
+    local = repository.objects.id_of(ref)
+    if remote is None:
+        return RecordTips(ref, local)
+    kept = tracked(repository, remote, ref)
+    theirs = repository.objects.id_of(kept)
+    if local is None and theirs is None:
+        fetch_records(repository, remote, ref)
+        theirs = repository.objects.id_of(kept)
+    return RecordTips(ref, local, theirs, kept)
+
+
+def tracked(repository: Repository, remote: str, ref: str) -> str:
+    """Return the name under which a remote's branch of records is kept here."""
+    return f"{tracking(repository, remote)}{ref.removeprefix('refs/')}"
+
+
+def fetch_records(repository: Repository, remote: str, ref: str) -> str:
+    """Fetch a day's records, or with a name that ends in a slash those of all days, if the remote has any. Return why
+    that failed, or nothing: no run needs a record."""
+    try:
+        fetch_matching(repository, remote=remote, ref=f"{ref}*", into=f"{tracked(repository, remote, ref)}*")
+    except RepositoryError as error:
+        return error.message
+    return ""
+
+
+def push_beside(repository: Repository, remote: str, tips: RecordTips, commit: str) -> tuple[RecordTips, str, str]:
+    """Push a record that the remote refused because another machine has recorded meanwhile: over both. Return the new
+    tips and commit, and why that failed, or nothing."""
+    failed = fetch_records(repository, remote, tips.ref)
+    theirs = repository.objects.id_of(tips.tracking)
+    if failed or theirs is None or theirs == tips.theirs:
+        return tips, commit, failed or "it does not take the branch"
+    tips = tips._replace(theirs=theirs)
+    try:
+        merge = build_merge(repository, commit, theirs, _MESSAGE)
+        done = push_ref(repository, remote=remote, ref=tips.ref, new=merge, expected=theirs)
+    except RepositoryError as error:
+        return tips, commit, error.message
+    return tips, merge, "" if isinstance(done, Pushed) else "another machine records at the same time"
+
+
+def keep_record(repository: Repository, tips: RecordTips, commit: str, *, pushed: bool) -> str:
+    """Move the branch to a record's commit here, and what is known of the remote's if it was `pushed`. Return why that
+    failed, or nothing."""
+    moves = [(tips.ref, tips.local), *([(tips.tracking, tips.theirs)] if pushed else [])]
+    lines = "".join(f"update {ref}\0{commit}\0{old or repository.null_id}\0" for ref, old in moves)
+    with noted(repository, JournalNote(HEARD_REFS, seconds=AFTERWARDS_SECONDS)) as journal:
+        done = journal.after(
+            journal.holding(repository.git).run("update-ref", "--stdin", "-z", stdin=os.fsencode(lines))
+        )
+    return complaint(done.stderr, done.status) if done.status else ""
+
+
+def end_records(repository: Repository, before: datetime | None, remote: str | None) -> None:
+    """Delete the branches of records of days that end before an instant (None: of no day), here and on the remote. If
+    that fails they stay, until it is tried again on the next day."""
+    if before is None:
+        return
+    spaces = (HEARD_REFS, *([tracked(repository, remote, HEARD_REFS)] if remote is not None else []))
+    old = {ref: oid for ref, oid in list_refs(repository, *spaces).items() if _is_before(ref, before)}
+    lines = "".join(f"delete {ref}\0{oid}\0" for ref, oid in old.items())
+    if old:
+        repository.git.run("update-ref", "--stdin", "-z", stdin=os.fsencode(lines))
+    if remote is not None:
+        with suppress(RepositoryError):
+            listed = list_remote_refs(repository, remote, (f"{HEARD_REFS}*",), LIMIT_SECONDS)
+            theirs = [RefUpdate(ref, "", oid) for ref, oid in listed if _is_before(ref, before)]
+            if theirs:
+                push_updates(repository, remote, theirs, (), LIMIT_SECONDS)
+
+
+def _is_before(ref: str, before: datetime) -> bool:
+    """Is a branch of records of a day that ends before an instant?"""
+    try:
+        day = datetime.strptime(ref.rpartition("/")[2], _DAY).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return day + timedelta(days=1) <= before
+
+
+def record_commit(repository: Repository, draft: RecordDraft, tips: RecordTips) -> CommitDraft:
+    """Return the commit of a record over the tips of its branch. A tip that is no commit is left out, and one that
+    holds something else than a record does no harm."""
+    named = list(dict.fromkeys(filter(None, (tips.theirs, tips.local))))
+    answers = zip(named, repository.objects.read(named), strict=True)
     parents = [tip for tip, one in answers if not isinstance(one, UnreadableError) and one.kind == "commit"]
     known = _blobs(repository, parents[0]) if parents else {}
     return CommitDraft(draft.commands(known), _MESSAGE, parents)
