@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from muster.features.reconcile.reconcile import reconcile
 from muster.git.record.reading import heard_at
 from muster.git.repository import Repository
 from muster.run.changes import commit_message
@@ -17,7 +16,7 @@ from tests.support.living import Living, told
 
 def decided(living: Living) -> tuple[str, Settled] | None:
     """Let a run decide the fleet as it is; return its commit and what it came to, if it committed."""
-    done = reconcile(living.repository, lambda: living.now, branch="main", attempts=(1,), back_in_time=True)
+    done = living.reconcile()
     assert not [found for found in done.settled.findings if found.code == "MUS519"]
     return (done.commit, done.settled) if done.commit else None
 

@@ -16,9 +16,11 @@ from typing import Self
 
 import yaml
 
+from muster.cli.reconcile_result import ReconcileResult
 from muster.data.snapshot import Withheld
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
+from muster.features.reconcile.reconcile import reconcile
 from muster.git.agentrefs import local_agent_refs
 from muster.git.commit import advance
 from muster.git.fastimport import build_commit
@@ -191,6 +193,10 @@ class Living:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             commit = build_commit(repository, files, commit_message(settled.last, settled.changes), tip)
             advance(repository, branch="main", expected=tip, commit=commit)
+
+    def reconcile(self) -> ReconcileResult:
+        """Let a run decide the fleet and commit what follows, with its record."""
+        return reconcile(self.repository, lambda: self.now, branch="main", attempts=(1,), back_in_time=True)
 
     def _changes_content(self, files: Mapping[str, str | None]) -> None:
         """No file that a run wrote changes in nothing but an order or a form."""

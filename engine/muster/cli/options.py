@@ -184,13 +184,14 @@ agents_gone_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What to read, and the instant of the evaluation."""
+    """What to read, and the instant of the evaluation; `asked` is the one that a person gave."""
 
     repo: Path
     rev: str | None
     worktree: bool
     offline: bool
     now: datetime
+    asked: datetime | None = None
 
     def reading(self) -> "FleetReading":
         """Open it, with the agents' refs as fresh as a command needs that only reads."""
@@ -199,7 +200,7 @@ class Source:
         from muster.cli.uncommitted import note_uncommitted
 
         reading = open_reading(
-            self.repo, self.rev, worktree=self.worktree, freshness=replace(READER, ask=not self.offline)
+            self.repo, self.rev, worktree=self.worktree, freshness=replace(READER, ask=not self.offline), now=self.asked
         )
         if not (self.rev or self.worktree):
             note_uncommitted(reading.repository, "--worktree reads the files as they are")
@@ -217,9 +218,28 @@ class Source:
             return reading, evaluate_reading(reading, self.now, wanted, witness, rested=rested)
 
 
+def asked_instant(now: datetime) -> datetime | None:
+    """Return the `--now` of this command if a person gave it, else None."""
+    given = click.get_current_context().get_parameter_source("now")
+    return None if given is click.core.ParameterSource.DEFAULT else now
+
+
+def _source(repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime) -> Source:
+    return Source(repo, rev, worktree, offline, instant_of_revision(repo, rev, now), asked_instant(now))
+
+
+def instant_of_revision(repo: Path, rev: str | None, now: datetime) -> datetime:
+    """Return the instant of this command's evaluation: that of `--now`, or for a past revision that of its last run."""
+    if rev is None or asked_instant(now) is not None:
+        return now
+    from muster.cli.past import instant_at
+
+    return instant_at(repo, rev) or now
+
+
 def source_options(function: _F) -> _F:
     """`--repo`, `--rev`, `--worktree`, `--offline` and `--now`, as one parameter `source`."""
-    joined = combine_options(function, "source", Source, "repo", "rev", "worktree", "offline", "now")
+    joined = combine_options(function, "source", _source, "repo", "rev", "worktree", "offline", "now")
     return repo_option(snapshot_options(offline_option(now_option(joined))))
 
 

@@ -15,7 +15,9 @@ import click
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.instants import Instant, instant_of
 from muster.cli.listening import Freshness, age_line, agent_refs_at, require_heard
+from muster.cli.past import Past, past_of
 from muster.data.agentref import relay_of
+from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
 from muster.dataclass import dataclass
@@ -49,7 +51,7 @@ class FleetReading:
 
     `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `unasked`:
     what the revision would have this machine ask and the governing one does not. `state` is the file that `--state`
-    names.
+    names. `past` is what was known of agents then, if the revision is past; `heard` is then from there.
     """
 
     snapshot: Snapshot
@@ -59,6 +61,13 @@ class FleetReading:
     heard: AgentRefs | None = None
     unasked: "tuple[Finding, ...]" = ()
     state: Path | None = None
+    past: Past | None = None
+
+    @property
+    def published(self) -> Memory:
+        """The pulses that were published before, if the revision is past. Other commands read the memory of the
+        repository where they need it."""
+        return self.past.memory if self.past is not None else NOTHING_PUBLISHED
 
     @cached_property
     def branch(self) -> str | None:
@@ -74,6 +83,9 @@ class FleetReading:
     def tip_of(self, ref: str) -> str | None:
         """Return the commit of an agent's ref, named as in messages; None if it is missing, or if a relay writes it."""
         refs = self.heard.refs if self.heard is not None else ()
+        if self.past is not None:
+            names = (agent_ref.name for agent_ref in refs if agent_ref.short == ref)
+            return next((self.past.commit_of(name) or None for name in names), None)
         return next(
             (agent_ref.commit for agent_ref in refs if agent_ref.short == ref and not relay_of(agent_ref.name)), None
         )
@@ -81,7 +93,7 @@ class FleetReading:
     def question(self, now: datetime) -> Question | None:
         """Return the question to ask the state of the branch that is checked out; None if something else is read."""
         repository, commit, agent_refs, branch = self.repository, self.base, self.heard, self.branch
-        if repository is None or commit is None or agent_refs is None or branch is None:
+        if repository is None or commit is None or agent_refs is None or branch is None or self.past is not None:
             return None
         tip = branch_tip(repository, branch)
         if tip is None or evaluated_commit(repository, tip) != commit:
@@ -105,22 +117,24 @@ class FleetReading:
 
         A plain directory has no refs at all: there, clusters keep their derived state, with a finding.
         """
-        if self.repository is None or self.heard is None:
+        if self.repository is None or self.heard is None or self.past is not None:
             return
         require_heard(self.repository, run, self.heard, self.freshness)
 
     def print_age(self, now: datetime, *, err: bool) -> None:
         """Print the age of the agents' refs; on standard error if the output is for machines."""
         if self.repository is not None and self.heard is not None:
-            line = age_line(self.repository, self.heard, now)
+            line = age_line(self.repository, self.heard, now) if self.past is None else self.past.age(now)
             if line:
                 click.echo(line, err=err)
 
 
 def open_reading(
-    repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness, governing: str | None = None
-) -> FleetReading:
-    """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say.
+    repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness, governing: str | None = None,
+    now: datetime | None = None,
+) -> FleetReading:  # fmt: skip
+    """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say; those of a past revision by the
+    record of the run before (`muster.cli.past`), as of an instant `now` if a person gave one.
 
     A revision that is only read may be anybody's: which repositories are asked, and which branches fetched, says the
     Fleet of the revision `governing`, by default that of HEAD, never that of `rev`.
@@ -131,6 +145,13 @@ def open_reading(
     repository = checkout if worktree and checkout else open_repository(repo, os.environ)
     if not worktree:
         commit = resolve(repository, rev or "HEAD")
+        past = past_of(repository, commit, now, ask=freshness.ask) if rev and governing is None else None
+        if past is not None:
+            if past.note:
+                click.echo(f"note: {printable(past.note)}", err=True)
+            base = evaluated_commit(repository, commit)
+            snapshot = CommitSnapshot(repository, base, past.refs.refs, past.refs.agents)
+            return FleetReading(snapshot, freshness, repository, base, past.refs, past=past)
         judge = _governing(repository, governing, commit, freshness)
         base = _seen(repository, commit, judge, freshness)
         agent_refs = agent_refs_at(repository, base, freshness, governing=judge)
@@ -191,8 +212,10 @@ def evaluate_reading(
 
         settled: Settled | None = answer(replace(question, witness=witness), state, wanted=wanted).settled
     else:
-        settled = settle(reading.snapshot, now, witness=witness) if rested else None
-    run = settled.first if settled is not None else evaluate_snapshot(reading.snapshot, now, witness=witness)
+        settled = settle(reading.snapshot, now, reading.published, witness=witness) if rested else None
+    run = settled.first if settled is not None else evaluate_snapshot(
+        reading.snapshot, now, reading.published, witness=witness
+    )  # fmt: skip
     reading.require_heard(run)
     return settled.last if rested and settled is not None else run
 
@@ -204,8 +227,8 @@ def settle_reading(reading: FleetReading, now: datetime, workers: "Workers") -> 
 
     if (question := reading.question(now)) is not None:
         return answer(question, reading.kept(), workers).settled
-    if reading.repository is None:
-        return settle(reading.snapshot, now)
+    if reading.repository is None or reading.past is not None:
+        return settle(reading.snapshot, now, reading.published)
     return settle(reading.snapshot, now, Remembered(reading.repository).memory)
 
 
@@ -222,7 +245,9 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
         if repository is not None:
             return work_tree_snapshot(repository, local_agent_refs(repository))
         return DirectorySnapshot(worktree_root(repo), os.environ)
-    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+    repository = open_repository(repo, os.environ)
+    past = past_of(repository, resolve(repository, rev), None, ask=False) if rev else None
+    return open_commit(repository, rev or "HEAD", None if past is None else past.refs)
 
 
 def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:

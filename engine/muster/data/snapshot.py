@@ -75,6 +75,7 @@ class Agents:
     here if there is none. `gone` are clusters whose refs are known to be gone; `retired` those that a person has
     retired. Refs over the `limits` do not count. Nothing is known of `withheld` clusters: nothing is decided about
     them, and the others do not wait. `identities` has the signer of each ref by cluster; None if agents need not sign.
+    `unrecorded`: it is not known which agents there were, in the past, and none counts as missing.
     """
 
     present: frozenset[str] = frozenset()
@@ -84,6 +85,7 @@ class Agents:
     withheld: tuple[Withheld, ...] = ()
     identities: Mapping[str, SignerIdentity] | None = None
     retired: frozenset[str] = frozenset()
+    unrecorded: bool = False
 
     @property
     def unknown(self) -> frozenset[str]:

@@ -77,7 +77,7 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         for id_ in ids
         if kind_of(id_) in CLUSTERS and id_.name in gone | mute
     ]
-    if unheard:
+    if unheard and not agents.unrecorded:
         findings.append(messages.unheard_clusters(sorted(unheard)))
     findings.extend(map(messages.withheld_remote, agents.withheld))
     findings.extend(_unverified_findings(fleet, agents, ids))

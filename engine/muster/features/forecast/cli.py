@@ -64,8 +64,9 @@ def command(
     from muster.features.forecast.forecast import ForecastAgents, RenewingAgents, forecast, moment_document, moment_text
     from muster.features.forecast.success import all_well_document, all_well_text, suppose_success
 
+    asked, now = options.asked_instant(now), options.instant_of_revision(repo, rev, now)
     with working("reading the fleet"):
-        reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=not offline))
+        reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=not offline), now=asked)
     start, count, documents = reading.instant(now).now, 0, []
     until = start + (span if span is not None else _LONGEST if all_well else _USUAL)
     with supposed.tried(reading, state) as trial:

@@ -80,10 +80,12 @@ def plan(
         raise click.UsageError("--out is for a reconcile of a commit: not with --base or --worktree, or a supposition.")
     if supposed and base is not None:
         raise click.UsageError("--base compares commits: it does not go with a supposition.")
+    asked, now = options.asked_instant(now), now if base else options.instant_of_revision(repo, rev, now)
     with working("evaluating the fleet"):
         reading = open_reading(
-            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone), governing=base
-        )
+            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone), governing=base,
+            now=asked,
+        )  # fmt: skip
         if not (rev or worktree or base):
             note_uncommitted(reading.repository, "--worktree reads the files as they are")
         instant = reading.instant(now)

@@ -50,7 +50,8 @@ def print_due(
     from muster.run.evaluate import evaluate_snapshot
 
     reading = source.reading()
-    run = evaluate_snapshot(reading.snapshot, source.now, memory_of(source.repo, os.environ))
+    memory = memory_of(source.repo, os.environ) if reading.past is None else reading.published
+    run = evaluate_snapshot(reading.snapshot, source.now, memory)
     reading.require_heard(run)
     events = [event for event in run.pulses if matches(event)]
     if print_events is not None:

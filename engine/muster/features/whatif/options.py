@@ -53,7 +53,8 @@ class Supposed:
             )
         branch = current_branch(repository)
         kept = state_path(os.environ, repository, branch, state) if branch else None
-        with rehearsal(repository, commit, heard, kept) as trial:
+        memory = None if reading.past is None else reading.past.memory
+        with rehearsal(repository, commit, heard, kept, memory) as trial:
             yield trial
 
     @contextmanager

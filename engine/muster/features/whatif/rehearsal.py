@@ -108,6 +108,11 @@ class Rehearsal:
 
     def _edited(self, ref: AgentRef, edits: Edits) -> AgentRef:
         files = {path: data for (name, path), data in edits.items() if name == ref.short}
+        if ref.recorded is not None:
+            held = {path: data for path, data in ref.recorded.files.items() if isinstance(data, bytes)}
+            return replace(
+                ref, commit=build_commit(self.repository, {**held, **files}, "Supposed\n", None), recorded=None
+            )
         if relay_of(ref.name):  # a single root commit: its files and these
             files = {**files_of(self.repository, ref.commit), **files}
             return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", None))
@@ -115,9 +120,12 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsal(repository: Repository, commit: str, heard: AgentRefs, state: Path | None = None) -> Iterator[Rehearsal]:
-    """Yield a rehearsal that begins at a commit, with agent refs. `state`: the state file of the branch."""
-    memory = Remembered(repository).memory
+def rehearsal(
+    repository: Repository, commit: str, heard: AgentRefs, state: Path | None = None, memory: Memory | None = None
+) -> Iterator[Rehearsal]:
+    """Yield a rehearsal that begins at a commit, with agent refs. `state`: the state file of the branch. `memory`: the
+    published pulses, if they are not those of the repository."""
+    memory = Remembered(repository).memory if memory is None else memory
     with scratch_of(repository, commit) as scratch:
         own = scratch.git_dir / "state" / "state.sqlite"
         copied = copy_of(state, own) if state is not None else None

@@ -1,0 +1,98 @@
+"""The past: what commands with `--rev` show is what was known then, by the record of the run before.
+
+A revision is past if the branch that is checked out has gone on since. What agents say today counts for no such
+revision. Where no record says what they said then, what depends on it is shown as it was decided, and a note says so.
+"""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from muster.data.decision import NOTHING_PUBLISHED, Memory
+from muster.data.finding import Finding
+from muster.data.snapshot import Agents
+from muster.data.times import ago, format_time
+from muster.dataclass import dataclass
+from muster.git.agentrefs import AgentRefs, recorded_clusters
+from muster.git.config import remotes
+from muster.git.derivedbranch import evaluated_commit
+from muster.git.enginecommits import EngineCommit, EngineCommits
+from muster.git.record.reading import Heard, read_record
+from muster.git.record.storing import fetch_records, heard_ref
+from muster.git.repository import Repository, has_derived, is_ancestor, open_repository, ref_tip, resolve
+
+#: Nothing is known of agents, and none is missing.
+_UNRECORDED = AgentRefs((), Agents(unrecorded=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was known at a past commit: the last `run` at or before it, None if there was none, and what it heard; else
+    `findings` say why that is not known, and none if it recorded nothing. `reporting`: some agents had reported by
+    then."""
+
+    run: EngineCommit | None
+    heard: Heard | None = None
+    findings: tuple[Finding, ...] = ()
+    reporting: bool = False
+
+    @property
+    def refs(self) -> AgentRefs:
+        """The agents' refs then."""
+        return self.heard.refs if self.heard is not None else _UNRECORDED
+
+    @property
+    def memory(self) -> Memory:
+        """The pulses that were published then."""
+        return self.heard.remembered.memory if self.heard is not None else NOTHING_PUBLISHED
+
+    def commit_of(self, ref: str) -> str:
+        """The commit at which an agent's ref was, by its full name; empty if it is not recorded."""
+        return self.heard.commit_of(ref) if self.heard is not None else ""
+
+    @property
+    def note(self) -> str:
+        """What to tell once; empty if all is known."""
+        if self.heard is not None or not self.reporting:
+            return ""
+        shown = "what depends on agents is shown as it was decided"
+        if self.findings:
+            return f"{self.findings[0].message}; {shown} ({self.findings[0].hint})"
+        run = self.run.commit[:12] if self.run is not None else "before it"
+        return f"the run {run} did not record what agents reported: {shown}"
+
+    def age(self, now: datetime) -> str:
+        """A line about the age of what agents reported; empty if nothing is known of it."""
+        newest = self.heard.newest_renewal if self.heard is not None else None
+        if newest is None or self.run is None:
+            return ""
+        at = datetime.fromtimestamp(newest, UTC)
+        when = ago(min(at, now), now)
+        return f"agents heard until {format_time(at)} ({when}), by the record of {self.run.commit[:12]}"
+
+
+def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: bool) -> Past | None:
+    """Return what was known at a commit; None if it is not past, so that today's reports count. The newest commit is
+    past as of an instant `now` that is not after its last run. `ask`: fetch a record that is not here."""
+    head = ref_tip(repository, "HEAD^{commit}")
+    if head is None or (commit == head and now is None) or not is_ancestor(repository, commit, head):
+        return None
+    seen = evaluated_commit(repository, commit)
+    run = next(EngineCommits(repository, seen).commits(), None) if has_derived(repository, seen) else None
+    if commit == head and (run is None or now is None or now > run.now):
+        return None
+    if run is None or not run.heard:
+        return Past(run, reporting=bool(recorded_clusters(repository, seen)))
+    found = read_record(repository, run)
+    if found.heard is None and ask:
+        for remote in remotes(repository):
+            fetch_records(repository, remote, heard_ref(run.now))
+        found = read_record(repository, run)
+    return Past(run, found.heard, found.findings, found.heard is None and bool(recorded_clusters(repository, seen)))
+
+
+def instant_at(repo: Path, revision: str) -> datetime | None:
+    """Return the instant of the last run at or before a past revision; None if there is none, or it is not past."""
+    repository = open_repository(repo, os.environ)
+    past = past_of(repository, resolve(repository, revision), None, ask=False)
+    return None if past is None or past.run is None else past.run.now

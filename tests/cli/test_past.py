@@ -1,0 +1,123 @@
+"""With --rev, the past is answered by what was recorded then, and never by what agents say today."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from muster.data.times import format_time
+from tests.support.commandline import Run
+from tests.support.example import NOON
+from tests.support.git import Repo
+from tests.support.living import Living
+
+DARK = NOON + timedelta(minutes=6)
+#: Every command that shows what is derived of one cluster, with the words that it shows of an expired lease.
+SHOWING = (
+    (("get", "managedclusters", "c001"), "Unknown"),
+    (("get", "managedclusters", "c001", "-o", "yaml"), "ManagedClusterLeaseUpdateStopped"),
+    (("describe", "managedcluster/c001"), "ManagedClusterLeaseUpdateStopped"),
+    (("explain", "managedcluster/c001", "ManagedClusterConditionAvailable"), "lease-expired"),
+    (("history", "managedcluster/c001"), "Unknown"),
+    (("export", "objects", "managedclusters", "--status"), "ManagedClusterLeaseUpdateStopped"),
+)
+
+
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, str]:
+    """A fleet whose first cluster was silent for six minutes, and came back; and the commit that found it silent."""
+    living = Living.small(tmp_path_factory.mktemp("fleet") / "fleet", 1, 4)
+    found = list[str]()
+    for minutes, speaking in ((0, ("c001", "c003")), (6, ("c003",)), (8, ("c001", "c003"))):
+        living.now = NOON + timedelta(minutes=minutes)
+        for name in speaking:
+            living.speaks(name)
+        done = living.reconcile()
+        assert done.commit
+        found.append(done.commit)
+    return living.repo, found[1]
+
+
+@pytest.fixture
+def repo(outage: tuple[Repo, str], tmp_path: Path) -> Repo:
+    copytree(outage[0].path, tmp_path / "fleet")
+    return Repo(tmp_path / "fleet", outage[0].environ)
+
+
+@pytest.mark.parametrize(("command", "words"), SHOWING, ids=lambda value: " ".join(value) if value is not str else "")
+@pytest.mark.parametrize("instant", ((), ("--now", format_time(DARK))), ids=("", "now"))
+def test_the_past_is_as_it_was_decided(
+    muster: Run, repo: Repo, outage: tuple[Repo, str], command: tuple[str, ...], words: str, instant: tuple[str, ...]
+) -> None:
+    code, out, err = muster(*command, "--repo", str(repo.path), "--rev", outage[1], *instant)
+    assert (code, words in out) == (0, True)
+    assert "note:" not in err
+
+
+def test_a_forecast_of_the_past_follows_from_what_was_known_then(
+    muster: Run, repo: Repo, outage: tuple[Repo, str]
+) -> None:
+    where = ("--repo", str(repo.path), "--for", "10m", "-o", "json")
+    code, out, _ = muster("forecast", *where, "--rev", outage[1])
+    assert code == 0
+    moments = json.loads(out)
+    assert not any(change["object"]["name"] == "c001" for moment in moments for change in moment["changes"])
+    # c003 renewed its lease at that instant, and nobody knows whether it will again.
+    assert any(change["object"]["name"] == "c003" for moment in moments for change in moment["changes"])
+    _, first, _ = muster("forecast", *where, "--rev", f"{outage[1]}~1", "--renew", "c003")
+    assert {change["object"]["name"] for moment in json.loads(first) for change in moment["changes"]} >= {"c001"}
+
+
+def test_a_plan_of_the_past_has_nothing_to_do(muster: Run, repo: Repo, outage: tuple[Repo, str]) -> None:
+    assert muster("plan", "--repo", str(repo.path), "--rev", outage[1], "--exit-code")[0] == 0
+    _, out, _ = muster("plan", "--repo", str(repo.path), "--rev", f"{outage[1]}~1")
+    assert "c001" not in out
+
+
+def test_the_newest_commit_is_past_as_of_its_own_instant(muster: Run, repo: Repo) -> None:
+    where = ("get", "managedclusters", "c003", "--repo", str(repo.path), "--rev", "main")
+    _, then, _ = muster(*where, "--now", format_time(NOON + timedelta(minutes=8)))
+    _, today, _ = muster(*where)
+    assert ("True" in then, "Unknown" in today) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    (
+        ("lost", "is not in this clone"),
+        ("none", "did not record what agents reported"),
+    ),
+)
+def test_without_a_record_what_was_decided_is_shown(
+    muster: Run, repo: Repo, outage: tuple[Repo, str], loss: str, words: str
+) -> None:
+    commit = outage[1]
+    if loss == "none":  # the same commits, as a version made them that recorded nothing
+        message = repo.git("show", "-s", "--format=%B", commit)
+        text = "\n".join(line for line in message.splitlines() if not line.startswith("Muster-Heard"))
+        commit = repo.git("commit-tree", "-p", f"{commit}~1", "-m", text, f"{commit}^{{tree}}")
+        repo.git(
+            "update-ref", "refs/heads/main", repo.git("commit-tree", "-p", commit, "-m", "x", f"{commit}^{{tree}}")
+        )
+        repo.git("reset", "--quiet", "--hard")
+    else:
+        for ref in repo.refs():
+            if ref.startswith("refs/muster/"):
+                repo.git("update-ref", "-d", ref)
+        repo.git("gc", "--quiet", "--prune=now")
+    for command in (("get", "managedclusters", "c001"), ("describe", "managedcluster/c001")):
+        code, out, err = muster(*command, "--repo", str(repo.path), "--rev", commit)
+        assert (code, "Unknown" in out) == (0, True)
+        assert (err.count("note:"), words in err) == (1, True)
+
+
+def test_a_record_that_is_not_here_is_fetched(
+    muster: Run, repo: Repo, outage: tuple[Repo, str], tmp_path: Path
+) -> None:
+    repo.git("clone", "--quiet", "--no-local", str(repo.path), str(tmp_path / "clone"))
+    command = ("describe", "managedcluster/c001", "--repo", str(tmp_path / "clone"), "--rev", outage[1])
+    assert muster(*command, "--offline")[2].count("is not in this clone") == 1
+    code, out, err = muster(*command)
+    assert (code, "note:" in err, "ManagedClusterLeaseUpdateStopped" in out) == (0, False, True)
