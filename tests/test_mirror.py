@@ -121,7 +121,7 @@ THROUGH = {
         "git/test_agentfetch.py": "quarantine",
         "git/test_commit.py": "index",
         "git/test_landing_derived.py": "derivedbranch",
-        "git/record/test_reading.py": "record/form record/storing",
+        "git/record/test_reading.py": "record/form",
         "git/test_recovery.py": "journal settling",
         "run/test_recorded.py": "record/draft",
     },

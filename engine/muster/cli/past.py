@@ -26,7 +26,7 @@ _UNRECORDED = AgentRefs((), Agents(unrecorded=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class KnownThen:
     """What was known at a past commit: the last `run` at or before it, None if there was none, and what it heard; else
     `findings` say why that is not known, and none if it recorded nothing. `reporting`: some agents had reported by
     then."""
@@ -71,7 +71,7 @@ class Past:
         return f"agents heard until {format_time(at)} ({when}), by the record of {self.run.commit[:12]}"
 
 
-def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: bool) -> Past | None:
+def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: bool) -> KnownThen | None:
     """Return what was known at a commit; None if it is not past, so that today's reports count. The newest commit is
     past as of an instant `now` that is not after its last run. `ask`: fetch a record that is not here."""
     head = ref_tip(repository, "HEAD^{commit}")
@@ -82,13 +82,15 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     if commit == head and (run is None or now is None or now > run.now):
         return None
     if run is None or not run.heard:
-        return Past(run, reporting=bool(recorded_clusters(repository, seen)))
+        return KnownThen(run, reporting=bool(recorded_clusters(repository, seen)))
     found = read_record(repository, run)
     if found.heard is None and ask:
         for remote in remotes(repository):
             fetch_records(repository, remote, heard_ref(run.now))
         found = read_record(repository, run)
-    return Past(run, found.heard, found.findings, found.heard is None and bool(recorded_clusters(repository, seen)))
+    return KnownThen(
+        run, found.heard, found.findings, found.heard is None and bool(recorded_clusters(repository, seen))
+    )
 
 
 def instant_at(repo: Path, revision: str) -> datetime | None:

@@ -15,7 +15,7 @@ import click
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.instants import Instant, instant_of
 from muster.cli.listening import Freshness, age_line, agent_refs_at, require_heard
-from muster.cli.past import Past, past_of
+from muster.cli.past import KnownThen, past_of
 from muster.data.agentref import relay_of
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.printable import printable
@@ -61,7 +61,7 @@ class FleetReading:
     heard: AgentRefs | None = None
     unasked: "tuple[Finding, ...]" = ()
     state: Path | None = None
-    past: Past | None = None
+    past: KnownThen | None = None
 
     @property
     def published(self) -> Memory:
