@@ -1,5 +1,7 @@
 """A first check in shards says what one of the whole fleet does, and leaves the same state."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,12 +13,13 @@ from muster.fleet.clusters import CLUSTER_SET
 from muster.git.repository import open_repository
 from muster.run import sharded
 from muster.run.executors import Executor, Processes
+from muster.run.homes import ORPHANS
 from muster.run.sharded import check_in_shards
 from muster.run.state import RunState, open_state
 from muster.run.uncommitted import UncommittedCheck, check_uncommitted
 from muster.run.workers import Workers
 from tests.run.shards import Shuffled
-from tests.run.test_uncommitted import asked_of_the_work_tree
+from tests.run.test_uncommitted import asked_of_the_index, asked_of_the_work_tree
 from tests.support.editing import Editing
 from tests.support.example import NOON
 from tests.support.examples import often
@@ -45,16 +48,21 @@ def told(checked: UncommittedCheck) -> object:
 
 
 def content(state: RunState) -> object:
-    """What a state says of a fleet, by neighbourhood."""
+    """What a state says of a fleet, by neighbourhood. A part counts as an orphan what names a cluster of the rest: at
+    worst more is read next time."""
     facts = state.facts()
     if facts is None:
         return None
     homes = [
-        (known.name, known.shared, known.troubled, sorted(known.totals.items()), sorted(state.names([number])),
+        (known.name, known.shared, known.troubled, _without_orphans(known.totals), sorted(state.names([number])),
          sorted(state.files([number])))
         for number, known in state.kept(range(1000)).items()
     ]  # fmt: skip
-    return facts, sorted(homes), sorted(state.findings(()), key=repr)
+    return replace(facts, totals=_without_orphans(facts.totals)), sorted(homes), sorted(state.findings(()), key=repr)
+
+
+def _without_orphans(totals: Mapping[str, int]) -> dict[str, int]:
+    return {name: number for name, number in sorted(totals.items()) if name != ORPHANS}
 
 
 def compare(living: Editing, folder: Path, steps: int, executor: Executor, size: int) -> int:
@@ -68,11 +76,13 @@ def compare(living: Editing, folder: Path, steps: int, executor: Executor, size:
 
     for number in range(steps):
         lived = living.step()
+        living.repo.git("add", "--all")
+        ask = (asked_of_the_work_tree, asked_of_the_index)[number % 2]
         states = state_in(folder / f"{number}a"), state_in(folder / f"{number}b")
         workers = InShards(by=executor, files=size), InShards()
         with patch.object(sharded, "check_in_shards", counted):
             found = [
-                check_uncommitted(asked_of_the_work_tree(repository), state, now=NOON, workers=some)
+                check_uncommitted(ask(repository), state, now=NOON, workers=some)
                 for state, some in zip(states, workers, strict=True)
             ]
         assert told(found[0]) == told(found[1]), lived

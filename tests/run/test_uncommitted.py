@@ -87,6 +87,11 @@ def asked_of_the_work_tree(repository: Repository) -> Question:
     return check_question(repository, tip, work_tree_changes(repository, tip), local_agent_refs(repository))
 
 
+def asked_of_the_index(repository: Repository) -> Question:
+    tip = resolve(repository, "HEAD")
+    return check_question(repository, tip, staged_changes(repository, tip))
+
+
 def whole_check(snapshot: Snapshot, base: Snapshot, *, heard: bool = True) -> FleetWithPolicies:
     return with_removals(with_references(check_snapshot(snapshot, base), heard=heard), NOON)
 
