@@ -57,22 +57,22 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
         fleet = check_snapshot(snapshot)
         if not fleet.objects:
             require_repository(repo)
-        found, proofs = [*advice(fleet), *time_advice(fleet, now), *invariant_findings(fleet)], list["Proof"]()
+        findings, proofs = [*advice(fleet), *time_advice(fleet, now), *invariant_findings(fleet)], list["Proof"]()
     if prove_:
         from muster.features.lint.proving.questions import prove  # only --prove has z3
 
         with working("proving properties of policies"):
             proofs = prove(fleet)
-            found += [one for proof in proofs for one in proof.findings]
-    found = _with_waivers(found, fleet, snapshot, now, proved=prove_)
+            findings += [finding for proof in proofs for finding in proof.findings]
+    findings = _with_waivers(findings, fleet, snapshot, now, proved=prove_)
     if output != "text":
-        sys.stdout.write(REPORTS[output](found))
-    elif text := findings_text(found):
-        sys.stdout.write(f"{text}\n{tally(found)}\n")
+        sys.stdout.write(REPORTS[output](findings))
+    elif text := findings_text(findings):
+        sys.stdout.write(f"{text}\n{tally(findings)}\n")
     else:
-        click.echo("nothing found" + (f" ({tally(found)})" if found else ""))
+        click.echo("nothing found" + (f" ({tally(findings)})" if findings else ""))
     _print_proofs(proofs, verbose=verbose, err=output != "text")
-    return int(any(one.waiver is None for one in found))
+    return int(any(finding.waiver is None for finding in findings))
 
 
 def _print_proofs(proofs: "list[Proof]", *, verbose: bool, err: bool) -> None:
@@ -96,7 +96,7 @@ def _sums(proofs: "list[Proof]") -> str:
 
 
 def _with_waivers(
-    found: list[Finding], fleet: FleetWithPolicies, snapshot: Snapshot, now: datetime, *, proved: bool
+    findings: list[Finding], fleet: FleetWithPolicies, snapshot: Snapshot, now: datetime, *, proved: bool
 ) -> list[Finding]:
     """Apply waivers, and add advice about them. If there are any, a run is made: only it finds some of what they
     silence."""
@@ -105,6 +105,6 @@ def _with_waivers(
 
     waivers = waivers_in(fleet.findings)
     if waivers:
-        everything = {*fleet.findings, *found, *evaluate_snapshot(snapshot, now).findings}
-        found = [*found, *waiver_advice(everything, now, unasked=frozenset() if proved else PROVED)]
-    return shown((*found, *waivers), now)
+        everything = {*fleet.findings, *findings, *evaluate_snapshot(snapshot, now).findings}
+        findings = [*findings, *waiver_advice(everything, now, unasked=frozenset() if proved else PROVED)]
+    return shown((*findings, *waivers), now)

@@ -122,8 +122,8 @@ def _integers(world: SymbolicWorld, name: str, one: Int, other: Int) -> Result:
         return fitting(Int(left * right, degree), INT_MIN, INT_MAX)
     zero, cut = same(right, 0), logic.quotient(left, right)
     if name == "_/_":
-        found = fitting(Int(cut, degree), INT_MIN, INT_MAX)
-        return Result(either(zero, found.fails), found.cases)
+        fitted = fitting(Int(cut, degree), INT_MIN, INT_MAX)
+        return Result(either(zero, fitted.fails), fitted.cases)
     overflow = both(same(left, INT_MIN), same(right, -1))
     return Result(either(zero, overflow), ((True, Int(left - right * cut, degree)),))
 
@@ -132,7 +132,7 @@ def _joined(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
     if not isinstance(left, SymbolicText) or not isinstance(right, SymbolicText):
         return some_text(world)
     pieces = left.pieces + right.pieces
-    if pieces > _MAX_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
+    if pieces > _MAX_PIECES or sum(len(side.term) for side in (left, right) if isinstance(side.term, str)) > _LONGEST:
         return some_text(world)
     term = logic.joined(left.term, right.term)
     if left.number is not None and isinstance(right.term, str):
@@ -150,16 +150,16 @@ def extreme(world: SymbolicWorld, atom: Atom, *, most: bool) -> Result:
         if len(cases) != 1 or not isinstance(cases[0][1], Int):
             return unknown(world, [])
         numbers.append((guard, cases[0][1].term))
-    found = world.between(INT_MIN, INT_MAX)
+    bound = world.between(INT_MIN, INT_MAX)
     # It is one of them, and no known one is beyond it.
-    is_one = some(both(guard, same(number, found)) for guard, number in numbers)
+    is_one = some(both(guard, same(number, bound)) for guard, number in numbers)
     ends = every(
-        logic.implies(guard, logic.before(*((number, found) if most else (found, number)), strictly=False))
+        logic.implies(guard, logic.before(*((number, bound) if most else (bound, number)), strictly=False))
         for guard, number in numbers[: len(atom.items)]
     )
     some_there = either(more, *(guard for guard, _ in numbers))
     world.fact(logic.implies(some_there, both(ends, is_one)))
-    return Result(negation(some_there), ((True, Int(found)),))
+    return Result(negation(some_there), ((True, Int(bound)),))
 
 
 def negative(world: SymbolicWorld, atom: Atom) -> Result:

@@ -62,7 +62,9 @@ def evaluated(policy: Policy, example: Example) -> ExampleOutcome:
             return _scored(policy, scope)
         return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
     except PolicyFailure as failure:
-        deciding = frozenset(one.at for one in rule_conditions(policy) if _is_text_of(one.at, failure.at))
+        deciding = frozenset(
+            condition.at for condition in rule_conditions(policy) if _is_text_of(condition.at, failure.at)
+        )
         return ExampleOutcome(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
 
 

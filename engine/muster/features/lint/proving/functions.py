@@ -44,8 +44,8 @@ _UNITS: Final = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6,
 
 def read_as(world: SymbolicWorld, result: Result, kind: Type) -> Result:
     """Return the result of reading data as a type."""
-    found = merged((guard, _read(world, atom, kind)) for guard, atom in result.cases)
-    return Result(either(result.fails, found.fails), found.cases)
+    value = merged((guard, _read(world, atom, kind)) for guard, atom in result.cases)
+    return Result(either(result.fails, value.fails), value.cases)
 
 
 def _read(world: SymbolicWorld, atom: Atom, kind: Type) -> Result:
@@ -172,8 +172,8 @@ def call(world: SymbolicWorld, name: str, arguments: Sequence[Result], *, member
 
 
 def _each(world: SymbolicWorld, argument: Result, apply: Callable[[SymbolicWorld, Atom], Result]) -> Result:
-    found = merged((guard, apply(world, atom)) for guard, atom in argument.cases)
-    return Result(either(argument.fails, found.fails), found.cases)
+    value = merged((guard, apply(world, atom)) for guard, atom in argument.cases)
+    return Result(either(argument.fails, value.fails), value.cases)
 
 
 def _pairs(
@@ -182,8 +182,8 @@ def _pairs(
     if len(left.cases) * len(right.cases) > _MAX_PAIRS:
         return unknown(world, [left, right])
     pairs = [(both(g, h), a, b) for g, a in left.cases for h, b in right.cases]
-    found = merged((guard, apply(world, a, b)) for guard, a, b in pairs if guard is not False)
-    return Result(either(left.fails, right.fails, found.fails), found.cases)
+    value = merged((guard, apply(world, a, b)) for guard, a, b in pairs if guard is not False)
+    return Result(either(left.fails, right.fails, value.fails), value.cases)
 
 
 def _test(test: Callable[[Term, Term], Formula], world: SymbolicWorld, left: Atom, right: Atom) -> Result:
@@ -319,6 +319,6 @@ def _are_texts(result: Result) -> bool:
     """Is it a list of strings? The further elements of a list are like the known ones."""
     return all(
         isinstance(atom, SymbolicList)
-        and all(isinstance(one, (SymbolicText, WrittenTime)) for _, cases in atom.items for _, one in cases)
+        and all(isinstance(text, (SymbolicText, WrittenTime)) for _, cases in atom.items for _, text in cases)
         for _, atom in result.cases
     )

@@ -67,10 +67,10 @@ class PolicyInputs(Mapping[str, Result]):
             return self.derived[name]
         if name == "params" and not self._any_params:
             return given(known(self._policy.params))
-        found = self._inputs.get(name)
-        if found is None:
-            found = self._inputs[name] = self._input(name)
-        return given(found.cases)
+        value = self._inputs.get(name)
+        if value is None:
+            value = self._inputs[name] = self._input(name)
+        return given(value.cases)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._inputs)
@@ -95,7 +95,7 @@ class PolicyInputs(Mapping[str, Result]):
 
     def read(self, model: Model) -> dict[str, Tree]:
         """Return the example in a model: the variables that expressions read, by name."""
-        return {name: found.read(model) for name, found in sorted(self._inputs.items())}
+        return {name: value.read(model) for name, value in sorted(self._inputs.items())}
 
 
 def is_built_in(source: Object) -> bool:
@@ -170,8 +170,8 @@ def _conditions(name: str, facts: Mapping[str, FieldType]) -> Callable[[Symbolic
         assert isinstance(condition, ObjectType)
 
         def of_type(key: str) -> ObjectType:
-            own = {"type": FieldType(StringType(values=(key,)), required=True), **facts}
-            return ObjectType(condition.name, {**condition.fields, **own}, condition.additional)
+            fields = {"type": FieldType(StringType(values=(key,)), required=True), **facts}
+            return ObjectType(condition.name, {**condition.fields, **fields}, condition.additional)
 
         return world.mapping(lambda key: world.optional(of_type(key), f"{name}[key]"))
 

@@ -165,10 +165,10 @@ def quotient(number: Term, divisor: Term) -> Term:
 
 def total(terms: Iterable[Term]) -> Term:
     """The sum of numbers."""
-    found: Term = 0
+    sum_: Term = 0
     for term in terms:
-        found = term if is_known(found) and found == 0 else found + term
-    return found
+        sum_ = term if is_known(sum_) and sum_ == 0 else sum_ + term
+    return sum_
 
 
 def _texts(*terms: Term) -> list[Term]:
@@ -194,11 +194,11 @@ def _escaped(text: str) -> str:
 def _unescaped(text: str) -> str:
     """Read a string as z3 writes it."""
     pieces = text.split("\\u{")
-    found = pieces[0]
+    plain = pieces[0]
     for piece in pieces[1:]:
         digits, _, rest = piece.partition("}")
-        found += chr(int(digits, 16)) + rest
-    return found
+        plain += chr(int(digits, 16)) + rest
+    return plain
 
 
 class Model:

@@ -27,19 +27,19 @@ from muster.rules.taints.policy import TaintPolicy
 def provable_policies(fleet: FleetWithPolicies) -> list[Policy]:
     """Return all policies with questions, and the Rollouts, by id."""
     compiled = fleet.compiled
-    found: tuple[Policy, ...] = (
+    policies: tuple[Policy, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy),
         *map(of_rollout, compiled.of(Rollout)),
         *(of_remedy(remedy) for remedy in compiled.of(Remedy) if remedy.expressions), *admission_policies(fleet),
     )  # fmt: skip
-    return sorted(found, key=lambda one: one.id)
+    return sorted(policies, key=lambda policy: policy.id)
 
 
 def admission_policies(fleet: Fleet) -> list[Validations]:
     """Return the built-in admission policies in force."""
-    found = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
+    by_id = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
     policies = []
-    for policy in found.values():
+    for policy in by_id.values():
         kind = policy.match.kind()
         if kind is not None and is_built_in(policy.source):
             target = Target((kind,), LabelSelector.parse(None), frozenset())

@@ -69,8 +69,8 @@ def prove(fleet: FleetWithPolicies, *, any_params: bool = False) -> list[Proof]:
         def attempt(policy: Policy = policy) -> list[Proof]:
             return [prove_policy(fleet, policy, any_params=any_params)]
 
-        for found in guarded(f"proving {policy.id}", attempt, "nothing of it is proved"):
-            proofs.append(Proof(policy.id, findings=[found]) if isinstance(found, Finding) else found)
+        for proof in guarded(f"proving {policy.id}", attempt, "nothing of it is proved"):
+            proofs.append(Proof(policy.id, findings=[proof]) if isinstance(proof, Finding) else proof)
     return proofs
 
 
@@ -96,9 +96,9 @@ class _TargetKind:
         """Return an object for which a formula holds, confirmed by the evaluator. `usual`: among usual ones only."""
         world = self.formulas.world
         for narrowed in ((world.small, world.usual), (world.small,)):
-            found = self.solver.find(question, *narrowed)
-            if isinstance(found, Model):
-                example = self._simplest(found, question, narrowed, confirmed) if simplify else self._read(found)
+            model = self.solver.find(question, *narrowed)
+            if isinstance(model, Model):
+                example = self._simplest(model, question, narrowed, confirmed) if simplify else self._read(model)
                 if confirmed(example) and is_allowed(self.kind, example):
                     return example
             if narrowed == (world.small, world.usual):
@@ -177,16 +177,16 @@ class _Questions:
         for target in self.targets:
             step = target.formulas.steps[index]
 
-            def decides(one: Example) -> bool:
-                return condition.at in evaluated(self.policy, one).decided
+            def decides(example: Example) -> bool:
+                return condition.at in evaluated(self.policy, example).decided
 
-            found = target.find_example(step.decides, decides, simplify=False)
-            if found is Nothing.UNDECIDED:  # a plain example's strings match the schemas' formats more often
-                found = target.find_example(step.decides, decides)
-            if not isinstance(found, Nothing):
+            example = target.find_example(step.decides, decides, simplify=False)
+            if example is Nothing.UNDECIDED:  # a plain example's strings match the schemas' formats more often
+                example = target.find_example(step.decides, decides)
+            if not isinstance(example, Nothing):
                 self.proof.deciding += 1
                 return True
-            answers.append(found)
+            answers.append(example)
         gate = isinstance(self.policy, Gates)
         if Nothing.UNDECIDED in answers:
             self.proof.undecided.append(f"whether {condition.label} can ever {'pass' if gate else 'decide'}")
@@ -233,7 +233,9 @@ class _Questions:
         [target] = self.targets
         score, state = target.formulas.score, target.formulas.guards_hold
         answered = both(state, negation(score.fails))
-        first = target.find_example(answered, lambda one: evaluated(policy, one).score is not None, simplify=False)
+        first = target.find_example(
+            answered, lambda example: evaluated(policy, example).score is not None, simplify=False
+        )
         if first is Nothing.NEVER:
             guarded_off = target.solver.find(state) is Nothing.NEVER
             why = "its matchConditions never all hold" if guarded_off else "its expression always fails"
@@ -247,9 +249,9 @@ class _Questions:
         self._ask_range(policy, target, answered)
         value = evaluated(policy, first).score
         others = [
-            one
-            for one in self.fleet.compiled.of(ScorePolicy)
-            if (one.resource, one.score) == (policy.resource, policy.score)
+            other
+            for other in self.fleet.compiled.of(ScorePolicy)
+            if (other.resource, other.score) == (policy.resource, policy.score)
         ]
         differs = _some_score(score, lambda term: negation(same(term, value)))
         plain = not policy.guards and not policy.target.selector.requirements and len(others) == 1
@@ -262,17 +264,17 @@ class _Questions:
         """Can a score be out of the range of Open Cluster Management?"""
         outside = _some_score(target.formulas.score, lambda term: negation(within(LOWEST, term, HIGHEST)))
 
-        def is_outside(one: Example) -> bool:
-            value = evaluated(policy, one).score
+        def is_outside(example: Example) -> bool:
+            value = evaluated(policy, example).score
             return value is not None and not LOWEST <= value <= HIGHEST
 
-        found = target.find_example(both(answered, outside), is_outside, usual=True)
-        if not isinstance(found, Nothing):
-            value = evaluated(policy, found).score
+        example = target.find_example(both(answered, outside), is_outside, usual=True)
+        if not isinstance(example, Nothing):
+            value = evaluated(policy, example).score
             message = f"{policy.id} can give the score {value}; scores are from {LOWEST} to {HIGHEST}"
             hint = f"limit it, for example with math.least({HIGHEST}, math.greatest({LOWEST}, ...))"
-            self._add_finding(policy.source, AT, Code.SCORE_OUT_OF_RANGE, message, hint, found)
-        elif found is Nothing.UNDECIDED:
+            self._add_finding(policy.source, AT, Code.SCORE_OUT_OF_RANGE, message, hint, example)
+        elif example is Nothing.UNDECIDED:
             self.proof.undecided.append("whether its scores can be out of range")
 
     def _is_off(self, index: int) -> bool:
@@ -316,19 +318,19 @@ class _Questions:
         """Can the expression at a place fail, for objects of any of the kinds?"""
         label, undecided, usual = "", False, not is_built_in(self.policy.source)
         for target in self.targets:
-            for site in (one for one in target.formulas.failures if one.at == at):
+            for site in (failure for failure in target.formulas.failures if failure.at == at):
                 label = site.label
 
-                def fails(one: Example) -> bool:
-                    return at in evaluated(self.policy, one).failed
+                def fails(example: Example) -> bool:
+                    return at in evaluated(self.policy, example).failed
 
-                found = target.find_example(site.fails, fails, usual=usual)
-                if not isinstance(found, Nothing):
+                example = target.find_example(site.fails, fails, usual=usual)
+                if not isinstance(example, Nothing):
                     message = f"{label} of {self.policy.id} can fail"
                     hint = "guard what may be missing or malformed: has(...), or a matchCondition"
-                    self._add_finding(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, found)
+                    self._add_finding(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, example)
                     return
-                undecided = undecided or found is Nothing.UNDECIDED
+                undecided = undecided or example is Nothing.UNDECIDED
         if undecided:
             self.proof.undecided.append(f"whether {label} can fail")
         else:
@@ -337,21 +339,21 @@ class _Questions:
     def _ask_invariant(self, invariant: Invariant) -> None:
         policy = self.policy
         assert isinstance(policy, ConditionPolicy)
-        target = next(one for one in self.targets if one.kind is invariant.kind)
+        target = next(of_kind for of_kind in self.targets if of_kind.kind is invariant.kind)
         question = target.broken[str(invariant.test.id), invariant.at]
-        found = target.find_example(question, lambda one: is_broken(invariant, policy, one))
-        if found is Nothing.NEVER:
+        example = target.find_example(question, lambda tried: is_broken(invariant, policy, tried))
+        if example is Nothing.NEVER:
             self.proof.kept += 1
-        elif isinstance(found, Nothing):
+        elif isinstance(example, Nothing):
             self.proof.undecided.append(f"whether it keeps {invariant.name!r} of {invariant.test.id}")
         else:
-            outcome = evaluated(policy, found)
+            outcome = evaluated(policy, example)
             rule = next((rule for rule in policy.rules if rule.at in outcome.decided), None)
             what = invariant.message or f"invariant {invariant.name!r} of {invariant.test.id} does not hold"
             by = f" (rule {rule.name!r}, status {outcome.status})" if rule is not None else ""
             at: At = ("spec", "rules") if rule is None else rule.at
             hint = f"{invariant.name!r} of {invariant.test.id} rules it out"
-            self._add_finding(policy.source, at, Code.INVARIANT_BROKEN, f"{policy.id}: {what}{by}", hint, found)
+            self._add_finding(policy.source, at, Code.INVARIANT_BROKEN, f"{policy.id}: {what}{by}", hint, example)
 
     def _add_finding(
         self, source: Object, at: At, code: Code, message: str, hint: str, example: Example | None = None

@@ -187,14 +187,14 @@ def rule_conditions(policy: Policy) -> list[RuleCondition]:
                 for rule in policy.rules
             ]
         case Gates():
-            return [_gate(one) for one in policy.gates]
+            return [_gate(gate) for gate in policy.gates]
         case _:
             return []
 
 
-def _gate(one: StageGate) -> RuleCondition:
-    label = f"gate {one.gate.name!r}{f' of stage {one.stage!r}' if one.stage else ''}"
-    return RuleCondition(one.gate.name, one.gate.at, one.gate.at, one.gate.when, label, one.after)
+def _gate(gate: StageGate) -> RuleCondition:
+    label = f"gate {gate.gate.name!r}{f' of stage {gate.stage!r}' if gate.stage else ''}"
+    return RuleCondition(gate.gate.name, gate.gate.at, gate.gate.at, gate.gate.when, label, gate.after)
 
 
 def _rule(name: str, at: At, when_at: At, when: cel.Program | None) -> RuleCondition:
@@ -266,15 +266,15 @@ def _outcome(policy: ConditionPolicy, formulas: PolicyFormulas) -> None:
         status = texts.text("status", rule.status)
         reason = texts.text("reason", rule.reason)
         texts.text("message", rule.message)
-        odd = negation(some(both(guard, same(atom.term, one)) for guard, atom in status.cases
-                            if isinstance(atom, SymbolicText) for one in STATUSES))  # fmt: skip
+        odd = negation(some(both(guard, same(atom.term, status_name)) for guard, atom in status.cases
+                            if isinstance(atom, SymbolicText) for status_name in STATUSES))  # fmt: skip
         texts.site("statusExpression", odd)
         if rule.observed_generation is not None:
             number = translator.program(rule.observed_generation)
             texts.site(OBSERVED, either(number.fails, negation(_is_generation(number))))
         if policy.hold_when is not None:
-            held = some(both(guard, same(atom.term, one)) for guard, atom in status.cases
-                        if isinstance(atom, SymbolicText) for one in policy.hold_for)  # fmt: skip
+            held = some(both(guard, same(atom.term, status_name)) for guard, atom in status.cases
+                        if isinstance(atom, SymbolicText) for status_name in policy.hold_for)  # fmt: skip
             fails, _ = _truth(translator, policy.hold_when)
             formulas.failures.append(PossibleFailure(HOLD_WHEN, ("spec", HOLD_WHEN), both(texts.state, held, fails)))
             texts.state = both(texts.state, negation(both(held, fails)))
@@ -302,15 +302,15 @@ def _admission_texts(policy: Validations, formulas: PolicyFormulas) -> None:
 
 def _score(policy: ScorePolicy, formulas: PolicyFormulas) -> None:
     """Translate a score, which must be an integer."""
-    found, world = formulas.translator.program(policy.value), formulas.world
-    fails, numbers = [found.fails], []
-    for guard, atom in found.cases:
+    score, world = formulas.translator.program(policy.value), formulas.world
+    fails, numbers = [score.fails], []
+    for guard, atom in score.cases:
         if isinstance(atom, Int):
             numbers.append((guard, atom))
             continue
-        known = world.truth() if isinstance(atom, Opaque) else False
-        fails.append(both(guard, negation(known)))
-        numbers.append((both(guard, known), Int(world.between(INT_MIN, INT_MAX))))
+        is_known = world.truth() if isinstance(atom, Opaque) else False
+        fails.append(both(guard, negation(is_known)))
+        numbers.append((both(guard, is_known), Int(world.between(INT_MIN, INT_MAX))))
     formulas.score = Result(some(fails), tuple(numbers))
     formulas.failures.append(PossibleFailure("the expression", AT, both(formulas.guards_hold, formulas.score.fails)))
 
@@ -324,12 +324,12 @@ class _Texts:
     def text(self, name: str, text: TextExpression) -> Result:
         if text.program is None:
             return surely(SymbolicText(text.literal))
-        found = self.formulas.translator.program(text.program)
-        texts = tuple((guard, _any_text(self.formulas, atom)) for guard, atom in found.cases)
+        result = self.formulas.translator.program(text.program)
+        texts = tuple((guard, _any_text(self.formulas, atom)) for guard, atom in result.cases)
         good = tuple((guard, atom) for guard, atom in texts if atom is not None)
-        perhaps = [both(guard, self.formulas.world.truth()) for guard, atom in found.cases if isinstance(atom, Opaque)]
+        perhaps = [both(guard, self.formulas.world.truth()) for guard, atom in result.cases if isinstance(atom, Opaque)]
         never = some(guard for guard, atom in texts if atom is None)
-        self.site(f"{name}Expression", either(found.fails, never, *perhaps))
+        self.site(f"{name}Expression", either(result.fails, never, *perhaps))
         return given(good)
 
     def site(self, name: str, fails: Formula) -> None:

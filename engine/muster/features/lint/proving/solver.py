@@ -40,18 +40,18 @@ class Solver:
 
     def simpler(self, model: Model, question: Formula, *narrowed: Formula) -> Model:
         """Return a simpler model: one that also meets as many of the world's preferences as possible, in order."""
-        solver, found = self._solver(question, narrowed), model
+        solver, simplest = self._solver(question, narrowed), model
         for preference in self._world.preferences[:_MAX_PREFERENCES]:
             solver.push()
             solver.add(preference)
-            if found.truth(preference):
+            if simplest.truth(preference):
                 continue
             better = self._check(solver, _SIMPLER_STEPS)
             if isinstance(better, Model):
-                found = better
+                simplest = better
             else:
                 solver.pop()
-        return found
+        return simplest
 
     def needed(self, question: Formula, others: Sequence[Formula]) -> list[int] | None:
         """Return the indexes of a minimal set of formulas with which the question never holds; None if that cannot be
@@ -67,7 +67,7 @@ class Solver:
 
     def _never(self, question: Formula, others: Sequence[Formula], kept: list[int]) -> bool:
         narrowed = [others[index] for index in kept]
-        if question is False or any(one is False for one in narrowed):
+        if question is False or any(formula is False for formula in narrowed):
             return True
         return self._check(self._solver(question, narrowed), self._most_steps) is Nothing.NEVER
 

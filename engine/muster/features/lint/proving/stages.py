@@ -31,7 +31,7 @@ def unreachable_stages(fleet: Fleet, rollout: Rollout, most_steps: int = MAX_STE
         return {}
     facts = _Facts()
     before: dict[str, Formula] = {}
-    found: dict[str, str] = {}
+    unreachable: dict[str, str] = {}
     solver = Solver(facts.world, most_steps)
     placed = some(map(facts.predicate, spec.predicates)) if spec.predicates else True
     groups = facts.groups(spec.spec.groups)
@@ -39,13 +39,15 @@ def unreachable_stages(fleet: Fleet, rollout: Rollout, most_steps: int = MAX_STE
         selected = both(facts.selected(facts.labels, stage.selector), _in_groups(stage, groups))
         if selected is True:
             break
-        known = not stage.groups or any(name in groups for name in stage.groups)  # a finding of its own otherwise
+        names_groups = not stage.groups or any(
+            name in groups for name in stage.groups
+        )  # a finding of its own otherwise
         others = [placed, *map(negation, before.values())]
-        if known and solver.find(both(selected, *others)) is Nothing.NEVER:
+        if names_groups and solver.find(both(selected, *others)) is Nothing.NEVER:
             kept = solver.needed(selected, others)
-            found[stage.name] = _why(list(before), kept)
+            unreachable[stage.name] = _why(list(before), kept)
         before[stage.name] = selected
-    return found
+    return unreachable
 
 
 def _in_groups(stage: RolloutStage, groups: Mapping[str, Formula]) -> Formula:
@@ -74,7 +76,7 @@ class _Facts:
 
     def selected(self, facts: Fields, selector: LabelSelector) -> Formula:
         """The facts meet a selector."""
-        return every(_meets(facts, one) for one in selector.requirements)
+        return every(_meets(facts, requirement) for requirement in selector.requirements)
 
     def predicate(self, predicate: Predicate) -> Formula:
         """The Placement may choose the cluster by this predicate."""
@@ -82,14 +84,14 @@ class _Facts:
 
     def groups(self, groups: Sequence[Group]) -> Mapping[str, Formula]:
         """The cluster is in a decision group, by name: the first that selects it."""
-        found: dict[str, Formula] = {}
+        formulas: dict[str, Formula] = {}
         earlier: list[Formula] = []
         for group in groups:
             selected = both(self.selected(self.labels, group.labels), self.selected(self.claims, group.claims))
-            own = both(selected, *map(negation, earlier))
-            found[group.name] = some((found.get(group.name, False), own))
+            in_group = both(selected, *map(negation, earlier))
+            formulas[group.name] = some((formulas.get(group.name, False), in_group))
             earlier.append(selected)
-        return found
+        return formulas
 
 
 def _meets(facts: Fields, requirement: Requirement) -> Formula:

@@ -120,8 +120,8 @@ class _Expression:
     def ident(self, name: str) -> Result:
         if name in self.locals:
             return self.locals[name]
-        found = self.translator.inputs.get(name.removeprefix("."))
-        return FAILURE if found is None else found
+        value = self.translator.inputs.get(name.removeprefix("."))
+        return FAILURE if value is None else value
 
     def read(self, node: ast.Node, result: Result) -> Result:
         """Read times and durations in data if the type of an access says so."""
@@ -145,8 +145,8 @@ class _Expression:
                     parts.append((guard, unknown(self.world, [])))
                 case Keyed():
                     present, cases = atom.entry(name)
-                    found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
-                    parts.append((guard, found))
+                    selected = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                    parts.append((guard, selected))
                 case _:
                     parts.append((guard, FAILURE))
         return _after(operand, merged(parts))
@@ -154,9 +154,9 @@ class _Expression:
     def _within(self, outer: Optional, name: str) -> Result:
         """A field of an optional's value, as an optional."""
         inner = self.select(given(guarded(outer.present, outer.cases)), name, optional=True)
-        found = [(both(outer.present, guard), atom) for guard, atom in inner.cases if isinstance(atom, Optional)]
-        present = some(both(guard, atom.present) for guard, atom in found)
-        cases = tuple(case for guard, atom in found for case in guarded(both(guard, atom.present), atom.cases))
+        held_cases = [(both(outer.present, guard), atom) for guard, atom in inner.cases if isinstance(atom, Optional)]
+        present = some(both(guard, atom.present) for guard, atom in held_cases)
+        cases = tuple(case for guard, atom in held_cases for case in guarded(both(guard, atom.present), atom.cases))
         opaque = some(guard for guard, atom in inner.cases if isinstance(atom, Opaque))
         unknown = either(both(outer.present, inner.fails), opaque)
         return Result(both(outer.present, inner.fails),
@@ -185,18 +185,18 @@ class _Expression:
                 match atom, by:
                     case Keyed(), SymbolicText(term=str()):
                         present, cases = atom.entry(by.term)
-                        found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                        element = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
                     case KnownMap(), SymbolicText() if len(atom.entries) <= MAX_KEYS:
                         values = [(same(by.term, name), given(cases)) for name, cases in atom.entries.items()]
                         present, cases = some(guard for guard, _ in values), merged(values).cases
-                        found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                        element = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
                     case SymbolicList(), Int() if not optional:
-                        found = self._element(atom, by)
+                        element = self._element(atom, by)
                     case ((Lazy() | Keyed() | Opaque() | Optional() | SymbolicList()), _):
-                        found = unknown(self.world, [])
+                        element = unknown(self.world, [])
                     case _:
-                        found = FAILURE
-                parts.append((both(guard, other), found))
+                        element = FAILURE
+                parts.append((both(guard, other), element))
         return _after(operand, key, merged(parts))
 
     def _element(self, listed: SymbolicList, index: Int) -> Result:
@@ -206,11 +206,11 @@ class _Expression:
         for guard, cases in listed.items:
             parts.append((both(guard, same(index.term, position)), given(cases)))
             position = total([position, choice(guard, 1, 0)])
-        known = some(guard for guard, _ in parts)
-        beyond = both(negation(known), logic.in_range(position, index.term, total([position, listed.rest])))
+        is_known = some(guard for guard, _ in parts)
+        beyond = both(negation(is_known), logic.in_range(position, index.term, total([position, listed.rest])))
         parts.append((beyond, given(listed.another()[1])))
-        found = merged(parts)
-        return Result(either(found.fails, negation(either(known, beyond))), found.cases)
+        element = merged(parts)
+        return Result(either(element.fails, negation(either(is_known, beyond))), element.cases)
 
     def map_(self, node: ast.MapNode) -> Result:
         """A map literal; one with keys other than strings is unknown."""
@@ -219,8 +219,8 @@ class _Expression:
         texts = [key for key in keys if isinstance(key, str)]
         if len(set(texts)) < len(keys) or any(entry.optional for entry in node.entries):
             return unknown(self.world, [*values, *(self.result(entry.key) for entry in node.entries)])
-        known = KnownMap({key: value.cases for key, value in zip(texts, values, strict=True)})
-        return Result(some(value.fails for value in values), ((True, known),))
+        entries = KnownMap({key: value.cases for key, value in zip(texts, values, strict=True)})
+        return Result(some(value.fails for value in values), ((True, entries),))
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -239,13 +239,13 @@ class _Expression:
 
     def logic(self, arguments: list[Result], *, decisive: bool) -> Result:
         """`&&`, where False decides, or `||`, where True does, even if other parts fail."""
-        known = [condition_of(self.world, argument) for argument in arguments]
-        return _quantified([(True, fails, truth) for fails, truth in known], decisive=decisive)
+        conditions = [condition_of(self.world, argument) for argument in arguments]
+        return _quantified([(True, fails, truth) for fails, truth in conditions], decisive=decisive)
 
     def conditional(self, condition: Result, then: Result, otherwise: Result) -> Result:
         fails, truth = condition_of(self.world, condition)
-        found = merged([(truth, then), (negation(truth), otherwise)])
-        return Result(either(fails, found.fails), found.cases)
+        value = merged([(truth, then), (negation(truth), otherwise)])
+        return Result(either(fails, value.fails), value.cases)
 
     # -- macros -------------------------------------------------------------------------------------------------
 

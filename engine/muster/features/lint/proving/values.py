@@ -127,8 +127,8 @@ class KnownMap:
 
     def entry(self, key: str) -> "tuple[Formula, Cases]":
         """The value under a key."""
-        found = self.entries.get(key)
-        return (found is not None, found or NOTHING)
+        cases = self.entries.get(key)
+        return (cases is not None, cases or NOTHING)
 
 
 Atom: TypeAlias = (
@@ -166,11 +166,13 @@ FAILURE = Result(fails=True)
 
 def merged(results: Iterable[tuple[Formula, Result]]) -> Result:
     """Return the result whose guard holds; at most one does."""
-    known = [(guard, result) for guard, result in results if guard is not False]
-    if len(known) == 1 and known[0][0] is True:
-        return known[0][1]
-    fails = some(both(guard, result.fails) for guard, result in known)
-    return Result(fails, united((both(guard, inner), atom) for guard, result in known for inner, atom in result.cases))
+    possible = [(guard, result) for guard, result in results if guard is not False]
+    if len(possible) == 1 and possible[0][0] is True:
+        return possible[0][1]
+    fails = some(both(guard, result.fails) for guard, result in possible)
+    return Result(
+        fails, united((both(guard, inner), atom) for guard, result in possible for inner, atom in result.cases)
+    )
 
 
 def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
@@ -183,8 +185,8 @@ def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
         if not isinstance(atom, (Bool, Int, SymbolicText, Time, SymbolicDuration, Null, Opaque)):
             others.append((guard, atom))
             continue
-        known = isinstance(atom, SymbolicText) and isinstance(atom.term, str) and len(simple) < _MAX_TEXTS
-        key = atom.term if isinstance(atom, SymbolicText) and known else type(atom)
+        is_text = isinstance(atom, SymbolicText) and isinstance(atom.term, str) and len(simple) < _MAX_TEXTS
+        key = atom.term if isinstance(atom, SymbolicText) and is_text else type(atom)
         earlier = simple.get(key)
         simple[key] = (guard, atom) if earlier is None else (either(guard, earlier[0]), _one(guard, atom, earlier[1]))
     return (*simple.values(), *others)

@@ -84,10 +84,10 @@ class Fields:
 
     def child(self, key: str) -> Entry:
         """The field with a name."""
-        known = self.found.get(key)
-        if known is None:
-            known = self.found[key] = self.make(key)
-        return known
+        entry = self.found.get(key)
+        if entry is None:
+            entry = self.found[key] = self.make(key)
+        return entry
 
     def entry(self, key: str) -> tuple[Formula, Cases]:
         """The value under a key."""
@@ -271,12 +271,12 @@ class SymbolicWorld:
         return present, self.input(type_, path)
 
     def _field(self, type_: ObjectType, key: str, path: str) -> Entry:
-        known = type_.fields.get(key)
-        inner = f"{path}[key]" if known is None else f"{path}.{key}"  # any other key could contain a path
-        if known is not None and known.required:
-            return True, self.input(known.type, inner)
-        if known is not None:
-            return self.optional(known.type, inner)
+        declared = type_.fields.get(key)
+        inner = f"{path}[key]" if declared is None else f"{path}.{key}"  # any other key could contain a path
+        if declared is not None and declared.required:
+            return True, self.input(declared.type, inner)
+        if declared is not None:
+            return self.optional(declared.type, inner)
         present, child = self.optional(type_.additional or DYN, inner)
         if type_.additional is None:  # no example uses a field that the schema does not have
             self.fact(implies(self.small, negation(present)))
