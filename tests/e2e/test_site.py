@@ -1,5 +1,6 @@
 """The fleet as a page, in a real browser, from the disk: every page is opened, filtered and followed."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,10 +23,16 @@ from tests.support.past import example_with_past
 
 pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 PAGES = ("", "clusters", "cluster/prod-eu-1", "clusters?view=map&by=env", "rollout/shop/web", "rollouts", "placements",
-         "placement/shop/web", "pools", "remedies", "adapters", "findings")  # fmt: skip
+         "placement/shop/web", "pools", "remedies", "adapters", "findings", "tried")  # fmt: skip
 WIDE = ["Name", "Status", "Since", "Reason", "Region", "Set", "Version"]
 DERIVED = "derived/managedclusters/prod-eu-1.yaml"
 MARKUP = "<img src=x onerror=alert(1)> is unknown"
+
+#: Two rows of a setting that was tried on the past.
+ROWS = [
+    {"value": None, "found": 3, "falseAlarms": 1, "moves": 2, "held": 0, "earlierSeconds": None},
+    {"value": 2, "found": 8, "falseAlarms": 6, "moves": 5, "held": 1, "earlierSeconds": 180},
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     repo.commit_run({DERIVED: told}, "Told", now="2026-01-01T12:00:00Z")
     folder = tmp_path_factory.mktemp("site") / "fleet"
-    assert (
-        run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", "--forecast", "1h"]) == 0
-    )
+    tried = tmp_path_factory.mktemp("tried") / "grace.json"
+    tried.write_text(json.dumps({"set": f"fleet.spec.{MARKUP}", "rows": ROWS}))
+    shown = ("--forecast", "1h", "--replay", str(tried))
+    assert run(["site", str(folder), "--repo", str(repo.path), "--now", "2026-01-01T12:10:00Z", *shown]) == 0
     return folder
 
 
@@ -73,6 +81,14 @@ def _look_at(page: Page, paths: Sequence[str], *rules: str) -> None:
         expect(page.locator("main")).not_to_contain_text("Reading")
         found = Axe().run(page, options={"preload": False, **only})
         assert found.violations_count == 0, (path, found.generate_report())
+
+
+def test_a_setting_that_was_tried_on_the_past(page: Page) -> None:
+    page.get_by_role("link", name="Tried settings").click()
+    expect(page.locator("h3 code")).to_have_text(f"fleet.spec.{MARKUP}")
+    expect(page.get_by_role("img", name="8 outages, 6 of them false alarms")).to_be_visible()
+    expect(page.locator("tbody tr").nth(0)).to_contain_text("as it was")
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("3 min")
 
 
 def test_clusters_are_filtered_sorted_and_followed(page: Page) -> None:

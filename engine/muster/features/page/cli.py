@@ -21,10 +21,15 @@ from muster.fleet.faults import is_any_fault
     "--forecast", metavar="DURATION", type=options.DurationType(),
     help="Also show what happens in that time without new input (see muster forecast).",
 )  # fmt: skip
+@click.option(
+    "--replay", type=options.FILE_THERE, multiple=True, metavar="FILE",
+    help="Also show a setting that was tried on the past: what muster replay --set -o json has written.",
+)  # fmt: skip
 @options.source_options
 def command(
-    folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None
-) -> int:
+    folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None,
+    replay: tuple[Path, ...],
+) -> int:  # fmt: skip
     """Write the fleet as a web page into DIR: an overview, every cluster with the reasons for its state, Placements,
     pools.
 
@@ -35,10 +40,11 @@ def command(
     Examples:
       muster site public
       muster site public --forecast 24h
+      muster site public --replay grace.json
     """
     from muster.features.page.writing import write_site
 
-    count, reading, run = write_site(folder, source, title, link, forecast)
+    count, reading, run = write_site(folder, source, title, link, forecast, replay)
     reading.print_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
     return FAULT if any(map(is_any_fault, reported_findings(run))) else FINE

@@ -24,7 +24,8 @@ from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js", "rollouts.js")
+ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js", "rollouts.js",
+          "tried.js")  # fmt: skip
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = ("data/clusters/", ".js")
@@ -40,16 +41,17 @@ class FleetSite:
     names. `links`: URL templates of files and commits with `{commit}` and `{path}`, or None. `history` and `beats` (see
     `timeline.heartbeats`) are called once, for the first file that needs them. `live`: a server
     announces new commits. `upcoming`: the forecast, as rows of `muster.features.forecast.forecast.moment_row`, or None.
+    `tried`: settings that were tried on the past (`muster.features.page.tried`), or None.
     """
 
     def __init__(
         self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
         upcoming: Tree = None, known: ClusterRows | None = None, details: Callable[[Sequence[str]], Run] | None = None,
-        beats: Callable[[], Mapping[str, Sequence[int]]] = dict,
+        beats: Callable[[], Mapping[str, Sequence[int]]] = dict, tried: Tree = None,
     ) -> None:  # fmt: skip
         self._known, self._ask_details, self._ask_beats = known, details, beats
         self._run, self._title, self._links, self._ask_history = run, title, links, history
-        self._live, self._upcoming = live, upcoming
+        self._live, self._upcoming, self._tried = live, upcoming, tried
         self._kept: dict[str, bytes] = {}
 
     def paths(self) -> Iterator[str]:
@@ -74,6 +76,7 @@ class FleetSite:
         if path == "data/fleet.js":
             where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
             more = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
+            more["tried"] = self._tried
             return _call("fleet", {**self._overview, **more})
         if path == "data/availability.js":
             found = availability(self._run.commit or "", self._run.now, self._members, self._history)
@@ -166,7 +169,7 @@ def _call(name: str, value: Tree) -> bytes:
 def site_of(
     run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
     timeline: Timeline | None = None, known: ClusterRows | None = None,
-    details: Callable[[Sequence[str]], Run] | None = None,
+    details: Callable[[Sequence[str]], Run] | None = None, tried: Tree = None,
 ) -> FleetSite:  # fmt: skip
     """Return the site of a run. `link`: the URL template of files, if not the one of `origin`'s forge; `timeline`: with
     the history read before; all else as in `FleetSite`."""
@@ -181,4 +184,4 @@ def site_of(
         return {} if repository is None or run.commit is None else heartbeats(repository, run.commit, run.now)
 
     return FleetSite(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
-                known=known, details=details, beats=beats)  # fmt: skip
+                known=known, details=details, beats=beats, tried=tried)  # fmt: skip

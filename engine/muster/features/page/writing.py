@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from muster.data.kinds import FLEET
 from muster.data.tree import Tree
 from muster.features.page.pages import FleetSite, site_of
 from muster.features.page.trees import MOST, witness
+from muster.features.page.tried import read_tried
 from muster.run.run import Run
 
 #: A file that marks folders which `muster site` wrote.
@@ -25,20 +27,27 @@ _MAX_INSTANTS, _MAX_LINES = 12, 20
 
 
 def write_site(
-    folder: Path, source: Source, title: str | None = None, link: str | None = None, forecast: timedelta | None = None
+    folder: Path,
+    source: Source,
+    title: str | None = None,
+    link: str | None = None,
+    forecast: timedelta | None = None,
+    tried: Sequence[Path] = (),
 ) -> tuple[int, FleetReading, Run]:
-    """Write the page of a fleet, and with `forecast` what happens in that time; return the number of its files.
+    """Write the page of a fleet, with `forecast` what happens in that time, and the settings in the files `tried`;
+    return the number of its files.
 
     `title` is by default the Fleet's name, else the repository's; `link` as in `site_of`. click.UsageError if the
     folder has other content.
     """
     _require_own(folder)
+    settings = read_tried(tried) or None
     reading, run = source.evaluated(witness=witness(MOST))
     upcoming = _upcoming(reading, source.now, forecast) if forecast else None
     fleets = [obj.id.name for obj in run.fleet.of(FLEET) if obj.parts]
     title = title or next(iter(fleets), "") or source.repo.resolve().name.removesuffix(".git")
     with working("writing the page"):
-        count = _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))
+        count = _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming, tried=settings))
     return count, reading, run
 
 

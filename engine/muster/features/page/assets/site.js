@@ -78,7 +78,7 @@ const muster = {
 
   date() {
     const { now, commit } = this.data.fleet;
-    for (const link of document.querySelectorAll("#pages a")) link.hidden = link.hash === "#/rollouts" && !this.data.fleet.rollouts.length;
+    for (const link of document.querySelectorAll("#pages a")) link.hidden = (link.hash === "#/rollouts" && !this.data.fleet.rollouts.length) || (link.hash === "#/tried" && !this.data.fleet.tried);
     const date = ["as of ", this.make("time", { dateTime: now }, now)];
     if (commit) date.push(", commit ", this.commit(commit));
     document.getElementById("date").replaceChildren(...date);
@@ -226,7 +226,7 @@ const muster = {
 
 const STATUSES = ["True", "Unknown", "False", "Denied", "NotJoined", ""];
 const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["rollouts", "Rollouts"], ["pools", "Pools"],
-  ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
+  ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"], ["tried", "Tried settings"]];
 const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD, VERSION, LABELS] = Array.from({ length: 12 }, (_, i) => i);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const lasted = (seconds) => {
@@ -279,6 +279,7 @@ const VIEWS = {
   cluster: (rest) => Cluster.view(rest),
 
   rollouts: () => Rollouts.list(),
+  tried: () => Tried.view(),
   rollout: (rest) => Rollouts.view(rest),
 
   placements: needsPlacements((all) => muster.show("Placements",
