@@ -69,6 +69,8 @@ THROUGH = {
         "features/edits/test_cli.py": "edits/claiming",
         "features/edits/test_edits.py": "edits/accepting edits/options edits/tainting",
         "features/edits/test_waive_cli.py": "edits/waiving",
+        "features/drill/test_cli.py": "drill/text",
+        "features/drill/test_drill.py": "drill/cells drill/facts drill/memo drill/rehearsing",
         "features/explain/test_cli.py": "explain/text",
         "features/explain/test_explain.py": "explain/reads",
         "features/forecast/test_cli.py": "whatif/options",

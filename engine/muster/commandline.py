@@ -55,6 +55,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
     "Ask": {
         "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
+        "drill": Verb("features.drill.cli", "Rehearse the loss of failure domains."),
         "replay": Verb("features.replay.cli", "Repeat past runs from their records, or with other policies."),
     },
     "Change": {

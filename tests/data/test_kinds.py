@@ -65,7 +65,7 @@ _NO_COMMANDS = frozenset((
 _COMMANDS = frozenset((
     "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "Fleet", "ConditionPolicy", "TaintPolicy",
     "PulsePolicy", "NotificationPolicy", "DisruptionBudget", "PolicyTest", "Waiver", "Approval", "Rollout",
-    "Projection", "Calendar", "ScorePolicy",
+    "Projection", "Calendar", "ScorePolicy", "Drill",
 ))  # fmt: skip
 
 

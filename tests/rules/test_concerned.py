@@ -6,6 +6,7 @@ from muster.data.ids import ObjectId
 from muster.features.test.memory import MemorySnapshot
 from muster.rules import concerned
 from muster.rules.calendars.calendar import Calendar
+from muster.rules.drills.policy import Drill
 from muster.rules.given import GivenTerms, differs
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.placements.policy import CompiledPlacement
@@ -182,6 +183,6 @@ def test_what_may_concern_anybody(before: str | None, after: str | None) -> None
 
 
 def test_a_new_kind_of_policy_says_whom_it_concerns() -> None:
-    """Calendars concern everybody; wide stages read Placements, and no stage reads NotificationPolicies."""
-    known = {*concerned.TARGETED, Remedy, Rollout, Projection, Calendar, CompiledPlacement, NotificationPolicy}
+    """Calendars concern everybody; wide stages read Placements, and no stage reads NotificationPolicies and Drills."""
+    known = {*concerned.TARGETED, Remedy, Rollout, Projection, Calendar, CompiledPlacement, NotificationPolicy, Drill}
     assert {*fleet_of(corpus(), NOON).compiled.policies} == known

@@ -14,6 +14,7 @@ from muster.git.repository import open_repository
 from muster.run import sharded
 from muster.run.executors import Executor, Processes
 from muster.run.homes import ORPHANS
+from muster.run.shard_evaluation import evaluate_shard
 from muster.run.sharded import check_in_shards
 from muster.run.state import RunState, open_state
 from muster.run.uncommitted import UncommittedCheck, check_uncommitted
@@ -98,7 +99,7 @@ def test_of_a_fleet_that_people_edit(tmp_path: Path, seed: int) -> None:
 
 
 def test_in_two_processes(tmp_path: Path) -> None:
-    assert compare(Editing.small(tmp_path / "fleet", 5, 10), tmp_path, 2, Processes(2), 20) == 2
+    assert compare(Editing.small(tmp_path / "fleet", 5, 10), tmp_path, 2, Processes(2, None, evaluate_shard), 20) == 2
 
 
 SET = """\

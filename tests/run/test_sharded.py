@@ -15,6 +15,7 @@ from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
 from muster.run.settle import settle
 from muster.run.shard import Answered, Shard
+from muster.run.shard_evaluation import evaluate_shard
 from muster.run.sharded import decide_in_shards
 from muster.run.state import open_state
 from tests.rules.checks.test_waivers import waiver
@@ -92,7 +93,7 @@ def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
 
 
 def test_in_two_processes(tmp_path: Path) -> None:
-    with Processes(2) as two:
+    with Processes(2, None, evaluate_shard) as two:
         assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, Borrowed(two), (8,)) > 2
 
 

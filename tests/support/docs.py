@@ -131,7 +131,8 @@ def asked_page(name: str) -> str:
     text = (DOCS / name).read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         repo = new_repository(Path(folder) / "fleet")
-        repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in sorted(EXAMPLE.rglob("*.yaml"))})
+        files = (path for path in sorted(EXAMPLE.rglob("*")) if path.is_file())
+        repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in files})
         for name, content in _FILES.findall(text):
             (Path(folder) / name).write_text(content, encoding="utf-8")
         return _CONSOLE.sub(lambda block: _printed(repo, Path(folder), block[1]), text)
@@ -143,7 +144,10 @@ _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 def _printed(repo: Repo, folder: Path, block: str) -> str:
     lines = []
-    for command in (line for line in block.splitlines() if line.startswith("$ muster ")):
+    for command in (line for line in block.splitlines() if line.startswith(("$ muster ", "$ git "))):
+        if command.startswith("$ git "):
+            lines.append(f"{command}\n{repo.git(*shlex.split(command)[2:])}".rstrip("\n"))
+            continue
         words = shlex.split(command.removeprefix("$ muster "))
         words = [str(folder / word) if (folder / word).is_file() else word for word in words]
         _, out, err = muster(*words, environ={**repo.environ, "MUSTER_CACHE_DIR": ""}, cwd=repo.path)

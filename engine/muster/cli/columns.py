@@ -220,6 +220,11 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("SCORE", cells.text("spec", "score")),
         Column("VALID FOR", cells.text("spec", "validFor"), rank=1),
     ),
+    "Drill": (
+        _NAME,
+        Column("FOR", cells.text("spec", "for")),
+        Column("NEVER", cells.count("spec", "never")),
+    ),
     "PolicyTest": (
         _NAME,
         Column("POLICIES", cells.texts("spec", "policies"), rank=1),

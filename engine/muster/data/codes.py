@@ -323,6 +323,9 @@ class Code(StrEnum):
     CEL_CUT_OFF = ("MUS305", _E, "expression cut off",
         "An expression cost more at run time than allowed, alone or together with the policy's other expressions "
         "and variables for the object. It counts as failed. `spec.limits` of the Fleet has the limits.")
+    DRILL_SUBJECT = ("MUS306", _E, "expression of a Drill without one subject",
+        "A state that a Drill forbids is about one sort of object: `placement`, `pool`, `rollout` or `ingress`. The "
+        "expression names none of them, or several. Write one expression for each.")
     CONDITION_DECIDED_TWICE = ("MUS311", _E, "two policies decide one condition",
         "Two policies decide the same condition of the same objects. Give one of them another type or target.")
     POLICY_CYCLE = ("MUS312", _E, "policies depend on each other in a cycle",
@@ -401,6 +404,14 @@ class Code(StrEnum):
         "The Placement of a Rollout selects clusters that no stage selects. They get no revision, and the Rollout is "
         "complete without them. `muster get rollouts` counts them once the Placement has chosen them. `muster lint` "
         "reports it, and `muster validate` with --rev or --base.")
+    DRILL_FAILED = ("MUS440", _E, "drill fails",
+        "`muster drill` rehearsed the loss of clusters, and a state that the Drill forbids came about: the message "
+        "says for which object, when, and for how long. `muster forecast` shows everything that happens then. Mend "
+        "the placement, or allow the state. `muster test` fails, too, and the plan of a pull request shows what it "
+        "breaks.", _CHANGE)
+    DRILL_LOSES_NOTHING = ("MUS441", _E, "drill that loses nothing",
+        "No cluster is what the Drill loses, so it shows nothing. Its label or pattern may be misspelt, or the "
+        "clusters are gone.")
     # -- 5xx: derived state
     NOT_A_DERIVED_PART = ("MUS502", _W, "not a derived part",
         "Files under derived/ are muster's: one document per file, the derived part of the object after which the "

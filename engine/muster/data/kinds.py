@@ -207,6 +207,7 @@ ROLLOUT = Kind(_MUSTER, ("v1alpha1",), "Rollout", "rollouts", namespaced=True)
 PROJECTION = Kind(_MUSTER, ("v1alpha1",), "Projection", "projections")
 CALENDAR = Kind(_MUSTER, ("v1alpha1",), "Calendar", "calendars")
 SCORE_POLICY = Kind(_MUSTER, ("v1alpha1",), "ScorePolicy", "scorepolicies")
+DRILL = Kind(_MUSTER, ("v1alpha1",), "Drill", "drills")
 
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
@@ -217,7 +218,7 @@ ALL: tuple[Kind, ...] = (
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
     NODE_POOL, POLICY_TEST,
-    WAIVER, APPROVAL, ROLLOUT, PROJECTION, CALENDAR, SCORE_POLICY,
+    WAIVER, APPROVAL, ROLLOUT, PROJECTION, CALENDAR, SCORE_POLICY, DRILL,
 )  # fmt: skip
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.

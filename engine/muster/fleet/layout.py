@@ -31,7 +31,7 @@ _FOLDERS: Final = {
     kinds.PLACEMENT_DECISION: "placements/decisions", kinds.CLUSTER_CLAIM: "pools/claims",
     kinds.CLUSTER_IMAGE_SET: "pools/images", kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
     kinds.WAIVER: "waivers", kinds.ROLLOUT: "rollouts", kinds.MANIFEST_WORK_REPLICA_SET: "works",
-    kinds.CALENDAR: "calendars",
+    kinds.CALENDAR: "calendars", kinds.DRILL: "drills",
 }  # fmt: skip
 _BY_NAMESPACE: Final = (
     kinds.PLACEMENT, kinds.RESOURCE_BINDING, kinds.MULTI_CLUSTER_INGRESS, kinds.PLACEMENT_DECISION,

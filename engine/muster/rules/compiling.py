@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CALENDAR, CONDITION_POLICY, PLACEMENT, PROJECTION, ROLLOUT
+from muster.data.kinds import ALL, CALENDAR, CONDITION_POLICY, DRILL, PLACEMENT, PROJECTION, ROLLOUT
 from muster.fleet.fleet import Fleet
 from muster.fleet.vocabulary import type_of
 from muster.rules.calendars.calendar import Calendar, compile_calendar
 from muster.rules.conditions import conflicts as messages
 from muster.rules.conditions.conflicts import without_conflicts
 from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_dependency_order
+from muster.rules.drills.policy import Drill, compile_drill
 from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy
 from muster.rules.placements.policy import CompiledPlacement, compile_placement
 from muster.rules.policies.environments import Bounds
@@ -58,6 +59,9 @@ def compile_policies(fleet: Fleet) -> Compiled:
         Rollout: _rollouts(fleet, of_own, findings),
         Projection: tuple(projection for _, projection in projections),
         Calendar: tuple(calendar for _, calendar in compile_each(fleet.of(CALENDAR), compile_calendar, findings)),
+        Drill: tuple(
+            drill for _, drill in compile_each(fleet.of(DRILL), lambda obj: compile_drill(obj, of_own), findings)
+        ),
     }
     return Compiled(compiled, tuple(findings))
 

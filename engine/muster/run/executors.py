@@ -10,16 +10,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from multiprocessing.context import BaseContext
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Generic, Protocol, Self, TypeVar
 
-from muster.run.shard import Answered, Evaluate, Shard
+from muster.run.shard import Answered, Shard
 from muster.run.shard_evaluation import evaluate_shard
 from muster.version import __version__
 
@@ -27,6 +27,8 @@ from muster.version import __version__
 _AHEAD: Final = 2
 #: How often a shard may lose a worker while it is alone with it.
 _ATTEMPTS: Final = 2
+_W = TypeVar("_W")
+_A = TypeVar("_A")
 
 
 class Executor(Protocol):
@@ -57,14 +59,14 @@ class Here:
             yield shard, evaluate_shard(shard)
 
 
-class Processes:
-    """Decides shards in worker processes, which end with this one.
+class Processes(Generic[_W, _A]):
+    """Answers shards, or other pieces of work, by `evaluate` in worker processes, which end with this one.
 
     A server process that has done nothing else forks them, because this process may have threads. `cache` is the folder
     of compiled expressions.
     """
 
-    def __init__(self, count: int, cache: Path | None = None, evaluate: Evaluate = evaluate_shard) -> None:
+    def __init__(self, count: int, cache: Path | None, evaluate: Callable[[_W], _A]) -> None:
         self._count, self._cache, self._evaluate = count, cache, evaluate
         self._pool: ProcessPoolExecutor | None = None
         self._context = _context()
@@ -90,9 +92,9 @@ class Processes:
         if self._minds_terms:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+    def decide(self, shards: Iterable[_W]) -> Iterator[tuple[_W, _A | None]]:
         """Yield each shard with its answer; None if it killed its workers."""
-        left, pending = iter(shards), dict[Future[Answered], Shard]()
+        left, pending = iter(shards), dict[Future[_A], _W]()
         while True:
             while len(pending) < self._count * _AHEAD and (shard := next(left, None)) is not None:
                 pending[self._submit(shard)] = shard
@@ -113,7 +115,7 @@ class Processes:
                 pending.clear()
                 yield from ((shard, self._alone(shard)) for shard in lost)
 
-    def _alone(self, shard: Shard) -> Answered | None:
+    def _alone(self, shard: _W) -> _A | None:
         for _ in range(_ATTEMPTS):
             try:
                 return self._submit(shard).result()
@@ -121,7 +123,7 @@ class Processes:
                 continue
         return None
 
-    def _submit(self, shard: Shard) -> "Future[Answered]":
+    def _submit(self, shard: _W) -> "Future[_A]":
         if self._pool is not None:
             with contextlib.suppress(BrokenProcessPool):
                 return self._pool.submit(self._evaluate, shard)

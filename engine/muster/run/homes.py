@@ -24,6 +24,7 @@ from muster.data.kinds import (
     ADMISSION,
     APPROVAL,
     CSR,
+    DRILL,
     FLEET,
     NOTIFICATION_POLICY,
     POLICIES,
@@ -59,7 +60,7 @@ NAME: Final = "name "
 #: The total of objects whose cluster does not exist. What they could have meant depends on all names of clusters.
 ORPHANS: Final = "orphans"
 #: The kinds that every run needs: policies, settings, and approvals.
-CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION))
+CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION, DRILL))
 
 
 @dataclass(frozen=True, slots=True)

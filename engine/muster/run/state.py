@@ -182,6 +182,11 @@ class RunState:
             self.close()
             raise
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def _tick(self) -> bool:
         """Is there no end of reading?"""
         self._ticks += 1

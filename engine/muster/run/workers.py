@@ -36,8 +36,9 @@ class Workers:
         if count == 1 and files < LARGE:
             return None
         from muster.run.executors import Here, Processes
+        from muster.run.shard_evaluation import evaluate_shard
 
-        return Processes(count, self.cache) if count > 1 else Here()
+        return Processes(count, self.cache, evaluate_shard) if count > 1 else Here()
 
 
 #: One process for each core if a fleet is large.

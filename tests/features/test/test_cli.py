@@ -22,7 +22,7 @@ UNSOUND = POLICY.replace("  cases:\n", "  case:\n")
         (POLICY, 0, "passed  PolicyTest/mine: it says so\n1 passed, 0 failed\n", ""),
         (MISSING, 1, "0 passed, 1 failed", ""),
         (UNSOUND, 1, "did you mean 'cases'?", ""),
-        ("", 1, "", "no PolicyTest here; --builtin runs those of the built-in policies"),
+        ("", 1, "", "no PolicyTest and no Drill here; --builtin runs those of the built-in policies"),
     ],
 )
 def test_it_says_what_held(text: str, code: int, out: str, err: str, muster: Run, tmp_path: Path) -> None:

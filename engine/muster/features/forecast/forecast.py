@@ -79,6 +79,28 @@ class RenewingAgents:
         """A run does not change when they renew."""
 
 
+def instants(
+    rehearsal: Rehearsal, now: datetime, until: datetime, agents: ForecastAgents | None = None, *, pulses: bool = False,
+    ends: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[datetime, Settled]]:  # fmt: skip
+    """Yield the result of the run at `now`, and at each instant until `until`, included, at which time alone changes
+    something. `pulses`: also if only a pulse becomes due. `ends`: asked after each run whether to stop.
+    """
+    at = now
+    while True:
+        if agents is not None:
+            agents.before(rehearsal, at)
+        settled = rehearsal.step(at)
+        acts = agents.after(rehearsal, settled) if agents is not None else None
+        yield at, settled
+        horizon = earliest(settled.last.horizon if pulses else settled.last.turn, acts)
+        if horizon is None or ends():
+            return
+        at = max(horizon, at + _SECOND)
+        if at > until:
+            return
+
+
 def forecast(
     rehearsal: Rehearsal, now: datetime, until: datetime, agents: ForecastAgents | None = None, *, pulses: bool = False,
     ends: Callable[[], bool] = lambda: False,
@@ -88,12 +110,8 @@ def forecast(
     `pulses`: include pulses. They are many, as no adapter answers them, and they change nothing else. `ends`: asked
     after each run whether to stop.
     """
-    at, held = now, dict[tuple[ObjectId, str], Held]()
-    while True:
-        if agents is not None:
-            agents.before(rehearsal, at)
-        settled = rehearsal.step(at)
-        acts = agents.after(rehearsal, settled) if agents is not None else None
+    held = dict[tuple[ObjectId, str], Held]()
+    for at, settled in instants(rehearsal, now, until, agents, pulses=pulses, ends=ends):
         holds = {(one.object, one.effect): one for one in settled.last.fleet.held}
         if at == now:  # effects that were already held are not reported
             begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
@@ -104,13 +122,7 @@ def forecast(
         )  # fmt: skip
         if moment:
             yield moment
-        held, horizon = holds, settled.last.horizon if pulses else settled.last.turn
-        horizon = earliest(horizon, acts)
-        if horizon is None or ends():
-            return
-        at = max(horizon, at + _SECOND)
-        if at > until:
-            return
+        held = holds
 
 
 def moment_text(moment: Moment, now: datetime) -> str:

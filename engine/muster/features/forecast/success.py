@@ -21,14 +21,21 @@ from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT, of_kinds
 from muster.data.printable import printable
 from muster.data.source import Layer
 from muster.data.times import brief, earliest, format_time, try_time
-from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.tree import Tree, dig, mapping_at
 from muster.data.yaml.emitter import emit
 from muster.dataclass import dataclass
 from muster.features.forecast.forecast import RenewingAgents
 from muster.features.forecast.stages import RolloutForecasts, SupposedApproval, rollout_document, rollouts_text
 from muster.features.forecast.usual import UsualTime, usual_times
 from muster.features.whatif.rehearsal import Rehearsal
-from muster.features.whatif.supposing import FOLDER, Beat, Supposition, asks_for_rollout, renewals
+from muster.features.whatif.supposing import (
+    FOLDER,
+    Beat,
+    Supposition,
+    asks_for_rollout,
+    renew_ahead,
+    status_before,
+)
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.progress.step import PROGRESSING, TO_APPLY
@@ -41,9 +48,6 @@ from muster.run.run import Settled
 _SECOND: Final = timedelta(seconds=1)
 #: The start of the annotations of clusters that pass: the rest is the Rollout's number, the value a revision.
 _ANNOTATION: Final = "all-well.muster.dev/rollout-"
-#: Upstream's annotation against comparing clocks, and the condition that it keeps True.
-_ANY_CLOCK: Final = "registration.open-cluster-management.io/skip-clock-sync-check"
-_CLOCK: Final = "ManagedClusterConditionClockSynced"
 #: The gate of a Rollout without any.
 _AVAILABLE: Final = {"name": "available", "expression": f"status(conditions, '{MANAGED_CLUSTER.headline}') == 'True'"}
 
@@ -72,16 +76,8 @@ class SupposedSuccess:
         self._supposition, self.forecasts = Supposition(self.fleet), RolloutForecasts.of(self.fleet)
 
     def begin(self, rehearsal: Rehearsal, agents: Iterable[Beat], until: datetime) -> None:
-        """Suppose what holds from the start. `agents` renew until the end of the forecast.
-
-        Their last renewal is supposed at once, because each one on its way would need a run. So their clocks seem to
-        run ahead, which must not count.
-        """
-        renewing = list(agents)
-        renewals(self._supposition, renewing, until)
-        for id_ in (MANAGED_CLUSTER.id(beat.cluster) for beat in renewing):
-            if id_ in self.fleet.objects and _status_before(self.fleet, id_, _CLOCK) != "False":
-                self._supposition.annotate(id_, _ANY_CLOCK, "true")
+        """Suppose what holds from the start. `agents` renew until the end of the forecast."""
+        renew_ahead(self._supposition, agents, until)
         for number, obj in enumerate(self.fleet.of(ROLLOUT)):
             self._numbers[f"{obj.id.namespace}/{obj.id.name}"] = number
             self._edit_gates(obj, f"{_ANNOTATION}{number}")
@@ -215,13 +211,8 @@ def _is_silent(fleet: Fleet, cluster: str) -> bool:
     """Is a cluster silent, by the present run, or if that did not look at it by the last?"""
     id_ = MANAGED_CLUSTER.id(cluster)
     now = fleet.now(id_, "status", "conditions", (MANAGED_CLUSTER.headline,))
-    status = dig(now, "status") if now is not None else _status_before(fleet, id_, MANAGED_CLUSTER.headline)
+    status = dig(now, "status") if now is not None else status_before(fleet, id_, MANAGED_CLUSTER.headline)
     return status not in ("True", "False")
-
-
-def _status_before(fleet: Fleet, id_: ObjectId, type_: str) -> Tree:
-    conditions = mappings_at(fleet.previous.get(id_), "status", "conditions")
-    return next((one.get("status") for one in conditions if one.get("type") == type_), None)
 
 
 # -- as people ask for it

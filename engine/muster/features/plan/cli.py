@@ -16,6 +16,7 @@ from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading, open_reading, settle_reading
 from muster.cli.uncommitted import note_uncommitted
+from muster.data.kinds import DRILL
 from muster.data.printable import printable
 from muster.features.whatif.options import Supposed, supposed_options
 from muster.git.config import remotes
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from muster.data.snapshot import Snapshot
     from muster.features.plan.commenting import CommentApi
     from muster.features.plan.plan import BranchComparison
+    from muster.git.agentrefs import AgentRefs
     from muster.run.run import Settled
     from muster.run.workers import Workers
 
@@ -58,7 +60,7 @@ def plan(
 
     With --base, show what a branch or a pull request changes: the branch, and the commit where it left REV, are
     evaluated at the same instant and compared. Changes that time alone causes are not shown, and only new findings
-    count. Missing history is fetched, unless --offline.
+    count. Missing history is fetched, unless --offline. Drills that the branch breaks are findings.
 
     With -o diff, what a reconcile would write below derived/ is printed as a patch for git apply. Findings go to
     standard error.
@@ -187,10 +189,23 @@ def _branch(
     kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
     head = commit if commit == reading.snapshot.commit else reading.snapshot
     found = branch(repository, left, head, heard, now, kept)
-    edits = with_waivers(derived_edits(repository, forked, rev or "HEAD"), (), now, found.base.findings)
-    return replace(
-        found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits, *reading.unasked))
-    )
+    edits = derived_edits(repository, forked, rev or "HEAD")
+    drills = _drills(reading, left, heard, now) if found.head.last.fleet.of(DRILL) else []
+    new = with_waivers([*edits, *drills], (), now, found.base.findings)
+    return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *new, *reading.unasked)))
+
+
+def _drills(reading: FleetReading, left: str, heard: "AgentRefs", now: datetime) -> "list[Finding]":
+    """What fails in the Drills of a branch, and did not where the branch left."""
+    from muster.cli.cache import usable_cache
+    from muster.features.drill.drill import broken_by
+    from muster.features.drill.rehearsing import rehearsed
+    from muster.features.whatif.rehearsal import rehearsal
+    from muster.run.workers import cores
+
+    assert reading.repository is not None
+    with rehearsal(reading.repository, left, heard) as before, rehearsed(reading) as after:
+        return broken_by(before, after, now, cache=usable_cache(os.environ), workers=cores())
 
 
 def _print_diff(reading: FleetReading, settled: "Settled") -> None:

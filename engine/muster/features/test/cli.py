@@ -1,7 +1,9 @@
-"""`muster test`: run the repository's PolicyTests."""
+"""`muster test`: run the repository's PolicyTests and Drills."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ from muster.rules.policies.in_force import FleetWithPolicies
 
 if TYPE_CHECKING:
     from muster.features.test.coverage import Coverage
+    from muster.features.test.policytest import CaseResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +53,21 @@ class _TestQuery:
 @click.option("--watch", is_flag=True, help="Run affected tests again whenever a file changes, until Ctrl-C.")
 @options.output_option("text", "json", "junit")
 @options.repo_option
+@options.now_option
 def command(
     repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
-    output: str,
+    output: str, now: datetime,
 ) -> int:  # fmt: skip
-    """Run PolicyTests, which state objects and the expected results of policies.
+    """Run PolicyTests, which state objects and the expected results of policies, and rehearse the Drills.
+
+    A Drill begins at --now with the agents' branches of this clone, and is a test with a case for each domain.
 
     Coverage counts rules and branches of expressions: a rule that holds and that does not, an operand that is true and
     that is false. A case covers only the policies that its test names. The exit code is 1 if a test fails, if there is
     none, or if too little is covered.
 
-    With --watch, a change of a test runs that test again, and a change of a policy runs all of them.
+    With --watch, a change of a test runs that test again, and a change of a policy runs all of them; Drills are left
+    out.
 
     \b
     Examples:
@@ -73,7 +80,36 @@ def command(
         if rev or output != "text":
             raise click.UsageError("--watch is for the work tree and for text: not with --rev or --output.")
         return _watch(repo, query)
-    return _run(_fleet(repo, rev), query)
+    fleet = _fleet(repo, rev)
+    return _run(fleet, query, drills=_drills(repo, rev, fleet, query, now))
+
+
+def _drills(
+    repo: Path, rev: str | None, fleet: FleetWithPolicies, query: _TestQuery, now: datetime
+) -> "list[CaseResult]":
+    """Rehearse the Drills whose names have the text that is asked for, as tests."""
+    from muster.rules.drills.policy import Drill
+
+    names = tuple(
+        drill.id.name for drill in fleet.compiled.of(Drill) if query.only.casefold() in drill.id.name.casefold()
+    )
+    if not names:
+        return []
+    from muster.cli.listening import READER
+    from muster.cli.reading import open_reading
+    from muster.features.drill.cli import drilled
+    from muster.features.test.policytest import CaseResult
+
+    with working("rehearsing drills"):
+        reading = open_reading(repo, rev, worktree=rev is None, freshness=replace(READER, ask=False))
+        if reading.repository is None or reading.base is None:
+            click.echo(f"{len(names)} Drills are not rehearsed: that needs a repository with a commit", err=True)
+            return []
+        results = drilled(reading, now, names)
+    return [
+        CaseResult(str(result.drill.id), name, place, failures)
+        for result in results for name, place, failures in result.cases()
+    ]  # fmt: skip
 
 
 def _fleet(repo: Path, rev: str | None) -> FleetWithPolicies:
@@ -119,15 +155,19 @@ def _is_read(path: Path) -> bool:
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 
 
-def _run(fleet: FleetWithPolicies, query: _TestQuery, tests: Collection[ObjectId] | None = None) -> int:
-    """Run tests (None: all), tell how it went, and return the exit code."""
+def _run(
+    fleet: FleetWithPolicies, query: _TestQuery, tests: Collection[ObjectId] | None = None,
+    drills: "Sequence[CaseResult]" = (),
+) -> int:  # fmt: skip
+    """Run tests (None: all), tell how it went with them and with `drills`, and return the exit code."""
     from muster.features.test.coverage import Coverage
     from muster.features.test.policytest import run_tests
 
     required, output = query.required, query.output
     with working("running policy tests"):
         covered = Coverage() if query.coverage else None
-        results = run_tests(fleet, builtin=query.builtin, only=query.only, coverage=covered, tests=tests)
+        tested = run_tests(fleet, builtin=query.builtin, only=query.only, coverage=covered, tests=tests)
+    results = [*tested, *drills]
     lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
     if output == "junit":
@@ -155,7 +195,7 @@ def _run(fleet: FleetWithPolicies, query: _TestQuery, tests: Collection[ObjectId
     unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
     code = report(unsound, err=False)
     if not results and tests is None:
-        click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
+        click.echo("no PolicyTest and no Drill here; --builtin runs those of the built-in policies", err=True)
         return 1
     if covered is not None:
         _tell(covered)

@@ -42,6 +42,9 @@ Edits = Mapping[tuple[str, str], bytes | None]
 #: The folder of added files.
 FOLDER = "supposed"
 _REASON = "Supposed"
+#: Upstream's annotation against comparing clocks, and the condition that it keeps True.
+_ANY_CLOCK = "registration.open-cluster-management.io/skip-clock-sync-check"
+_CLOCK = "ManagedClusterConditionClockSynced"
 #: How long ago a lost agent last renewed its lease.
 _LONG_AGO = timedelta(days=30)
 
@@ -140,7 +143,7 @@ class Supposition:
         annotations[name] = value
         kind = kind_of(id_)
         body = kind.body({"name": id_.name, "annotations": dict(sorted(annotations.items()))})
-        self.edit(f"{FOLDER}/{kind.folder}/-/{id_.name}-annotations.yaml", emit(body).encode())
+        self.edit(annotations_path(id_), emit(body).encode())
 
     def approve(self, effects: Iterable[tuple[str, str, datetime]]) -> None:
         """Suppose that these effects are approved, and no others: objects, effects, and since when they wait."""
@@ -176,6 +179,11 @@ class Supposition:
         likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
         best = max(likeness, key=lambda index: likeness[index], default=None)
         return parts[best] if best is not None and any(likeness[best]) else None
+
+
+def annotations_path(id_: ObjectId) -> str:
+    """The file of an object's supposed annotations."""
+    return f"{FOLDER}/{kind_of(id_).folder}/-/{id_.name}-annotations.yaml"
 
 
 def asks_for_rollout(held: Held) -> bool:
@@ -241,6 +249,22 @@ def renewals(supposition: Supposition, agents: Iterable[Beat], now: datetime) ->
     for beat in agents:
         if (renewed := beat.at(now)) > beat.renewed:
             supposition.change(beat.lease, lambda body, at=renewed: _renewed(body, at))  # type: ignore[misc]
+
+
+def renew_ahead(supposition: Supposition, agents: Iterable[Beat], until: datetime) -> None:
+    """Suppose at once the last renewal of agents that renew until an instant, because each one on its way would need a
+    run. So their clocks seem to run ahead, which must not count."""
+    fleet, renewing = supposition.fleet, list(agents)
+    renewals(supposition, renewing, until)
+    for id_ in (MANAGED_CLUSTER.id(beat.cluster) for beat in renewing):
+        if id_ in fleet.objects and status_before(fleet, id_, _CLOCK) != "False":
+            supposition.annotate(id_, _ANY_CLOCK, "true")
+
+
+def status_before(fleet: Fleet, id_: ObjectId, type_: str) -> Tree:
+    """The status of a condition by the last run; None without one."""
+    conditions = mappings_at(fleet.previous.get(id_), "status", "conditions")
+    return next((one.get("status") for one in conditions if one.get("type") == type_), None)
 
 
 def _leases(fleet: Fleet, clusters: Iterable[str]) -> Iterator[tuple[str, Part]]:

@@ -1,0 +1,1 @@
+"""`muster drill`: what happens if clusters are lost, for each failure domain."""

@@ -1,0 +1,80 @@
+"""`muster drill`: rehearse the Drills of a fleet."""
+
+import os
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import options
+from muster.cli.outcome import report
+from muster.cli.progress import working
+from muster.cli.reading import FleetReading
+from muster.data.names import did_you_mean
+from muster.data.times import format_time
+
+if TYPE_CHECKING:
+    from muster.features.drill.drill import DrillResult
+    from muster.run.workers import Workers
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@options.output_option("text", "json")
+@options.source_options
+@options.workers_option
+def command(names: tuple[str, ...], source: options.Source, workers: "Workers", output: str) -> int:
+    """Rehearse the loss of failure domains, as Drills describe it: agents of these clusters stop, all others keep
+    renewing, and nothing else is reported. Show as a matrix which states that a Drill forbids come about, for which
+    object, from when and for how long. Nothing is written.
+
+    Each cell is what real runs at these instants decide, with budgets, tolerations, freezes and rollouts in flight.
+    Without names, all Drills. The exit code is 1 if a Drill fails. A rehearsal that was stopped goes on with the
+    --now of the first one.
+
+    \b
+    Examples:
+      muster drill
+      muster drill regions --worktree
+    """
+    from muster.cli.documents import json_text
+    from muster.features.drill.text import print_result, result_document
+
+    now = source.now
+    try:
+        with working("reading the fleet"):
+            results = drilled(source.reading(), now, names, workers.count)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; muster drill --now {format_time(now)} goes on", err=True)
+        raise
+    if output == "json":
+        sys.stdout.write(json_text([result_document(result) for result in results]))
+    else:
+        for number, result in enumerate(results):
+            sys.stdout.write("\n" if number else "")
+            print_result(result)
+    return report([found for result in results for found in result.findings])
+
+
+def drilled(
+    reading: FleetReading, now: datetime, names: tuple[str, ...], workers: int | None = None
+) -> "list[DrillResult]":
+    """Rehearse the named Drills of what is read; all without names. `workers`: None for one per core. click.UsageError
+    for an unknown name."""
+    from muster.cli.cache import usable_cache
+    from muster.features.drill.drill import run_drills
+    from muster.features.drill.rehearsing import rehearsed, snapshot_of
+    from muster.rules.drills.policy import Drill
+    from muster.run.checking import check_snapshot
+    from muster.run.workers import cores
+
+    with rehearsed(reading) as trial:
+        fleet = check_snapshot(snapshot_of(trial))
+        drills = fleet.compiled.of(Drill)
+        known = [drill.id.name for drill in drills]
+        if strange := next((name for name in names if name not in known), None):
+            raise click.UsageError(f"no sound Drill is called {strange!r}; {did_you_mean(strange, known)}".rstrip("; "))
+        chosen = [drill for drill in drills if not names or drill.id.name in names]
+        start = reading.instant(now).now
+        return run_drills(trial, fleet, chosen, start, cache=usable_cache(os.environ), workers=workers or cores())

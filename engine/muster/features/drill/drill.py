@@ -1,0 +1,140 @@
+"""`muster drill`: rehearse every loss that the Drills name, and look for the states that they forbid."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from muster.data.codes import Code
+from muster.data.finding import Finding
+from muster.data.source import Place
+from muster.dataclass import dataclass
+from muster.features.drill.cells import Cell, Spell, cells_of
+from muster.features.drill.facts import Facts
+from muster.features.drill.memo import OutageMemo
+from muster.features.drill.rehearsing import OutageStep, OutageWork, outage_base, rehearse_outage, snapshot_of
+from muster.features.whatif.rehearsal import Rehearsal
+from muster.fleet.places import finding_at, place_of
+from muster.rules.drills.policy import Domain, Drill
+from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.checking import check_snapshot
+from muster.run.progress import RunStep, doing
+
+#: From how many clusters times outages on worker processes are worth their start.
+_LARGE: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class DrillResult:
+    """The matrix of a Drill: for each domain the cells of all objects, in the same order; or the finding that it loses
+    nothing."""
+
+    drill: Drill
+    start: datetime
+    rows: tuple[tuple[Domain, tuple[Cell, ...]], ...]
+    empty: Finding | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with it: a finding for each forbidden state in a cell."""
+        broken = ((domain, cell, spell) for domain, cells in self.rows for cell in cells for spell in cell.broken)
+        found = [self._finding(domain, cell, spell) for domain, cell, spell in broken]
+        return [self.empty] if self.empty is not None else found
+
+    def cases(self) -> Iterator[tuple[str, Place, tuple[str, ...]]]:
+        """Yield the name of each domain, the place of the Drill, and what fails there."""
+        place = place_of(self.drill.source.parts, ("spec", "lose"))
+        for domain, cells in self.rows:
+            failed = (f"{cell.object}: {spell.text(self.start)}" for cell in cells for spell in cell.broken)
+            yield f"{domain.name} is lost", place, tuple(failed)
+        if self.empty is not None:
+            yield "", place, (self.empty.message,)
+
+    def _finding(self, domain: Domain, cell: Cell, spell: Spell) -> Finding:
+        index = next((n for n, rule in enumerate(self.drill.rules) if spell.name.startswith(rule.name)), 0)
+        message = f"{self.drill.id}, {domain.name} is lost: {cell.object}: {spell.text(self.start)}"
+        hint = f"muster drill {self.drill.id.name} shows the whole matrix, muster forecast what happens"
+        return finding_at(self.drill.source, self.drill.rules[index].at, Code.DRILL_FAILED, message, hint)
+
+
+def run_drills(
+    trial: Rehearsal, fleet: FleetWithPolicies, drills: Sequence[Drill], start: datetime, *, cache: Path | None = None,
+    workers: int = 1,
+) -> list[DrillResult]:  # fmt: skip
+    """Rehearse the Drills over the fleet of a rehearsal, in which no run was made yet. The agents stop at `start`.
+
+    `cache`: the folder where finished outages are kept. `workers`: how many processes rehearse a large fleet.
+    """
+    clusters = list(fleet.clusters())
+    domains = {drill.id: drill.domains(clusters) for drill in drills}
+    wanted = dict[frozenset[str], datetime]()
+    for drill in drills:
+        for domain in domains[drill.id]:
+            until = start + drill.span
+            wanted[domain.clusters] = max(until, wanted.get(domain.clusters, until))
+    facts, steps = _outages(trial, fleet, wanted, start, cache, workers if len(clusters) * len(wanted) >= _LARGE else 1)
+
+    def row(drill: Drill, domain: Domain) -> tuple[Domain, tuple[Cell, ...]]:
+        return domain, tuple(cells_of(drill, fleet, domain, facts, steps[domain.clusters], start))
+
+    return [
+        DrillResult(
+            drill, start, tuple(row(drill, domain) for domain in domains[drill.id]),
+            None if domains[drill.id] else drill.lost_nothing(clusters),
+        )
+        for drill in drills
+    ]  # fmt: skip
+
+
+def _outages(
+    trial: Rehearsal, fleet: FleetWithPolicies, wanted: dict[frozenset[str], datetime], start: datetime,
+    cache: Path | None, workers: int,
+) -> tuple[Facts, dict[frozenset[str], tuple[OutageStep, ...]]]:  # fmt: skip
+    if not wanted:
+        return {}, {}
+    memo = OutageMemo.of(cache, trial, start)
+    known = {lost: memo.known(lost, until) for lost, until in wanted.items()}
+    missing = [lost for lost, steps in known.items() if steps is None]
+    found = {lost: steps for lost, steps in known.items() if steps is not None}
+    if not missing and memo.facts is not None:
+        return memo.facts, found
+    until = max(wanted.values())
+    base = outage_base(trial, fleet, start, until)
+    memo.keep_facts(base.facts)
+    doing(RunStep.REHEARSING, len(found), len(wanted))
+    for lost, steps in _rehearsed(map(base.outage, missing), workers):
+        found[frozenset(lost)] = steps
+        memo.keep(lost, until, steps)
+        doing(RunStep.REHEARSING, len(found), len(wanted))
+    return base.facts, found
+
+
+def _rehearsed(outages: Iterable[OutageWork], workers: int) -> Iterator[tuple[tuple[str, ...], tuple[OutageStep, ...]]]:
+    if workers == 1:
+        for outage in outages:
+            yield outage.lost, rehearse_outage(outage)
+        return
+    from muster.run.executors import Processes
+
+    with Processes(workers, None, rehearse_outage) as processes:
+        for outage, steps in processes.decide(outages):
+            yield outage.lost, steps if steps is not None else rehearse_outage(outage)
+
+
+def broken_by(
+    before: Rehearsal, after: Rehearsal, start: datetime, *, cache: Path | None = None, workers: int = 1
+) -> list[Finding]:
+    """Return what fails in the Drills of one fleet and not in another one, before it: a finding for each state.
+
+    The fleet before is rehearsed only for Drills that fail.
+    """
+    fleet = check_snapshot(snapshot_of(after))
+    results = run_drills(after, fleet, fleet.compiled.of(Drill), start, cache=cache, workers=workers)
+    failing = {result.drill.id: result for result in results if result.findings}
+    if not failing:
+        return []
+    fleet = check_snapshot(snapshot_of(before))
+    known = [drill for drill in fleet.compiled.of(Drill) if drill.id in failing]
+    earlier = {found.message for result in run_drills(before, fleet, known, start, cache=cache, workers=workers)
+               for found in result.findings}  # fmt: skip
+    return [found for result in failing.values() for found in result.findings if found.message not in earlier]

@@ -1,0 +1,1 @@
+"""Drills: what may be lost, and what must hold then."""
