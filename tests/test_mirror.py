@@ -125,7 +125,7 @@ THROUGH = {
         "git/test_landing_derived.py": "derivedbranch",
         "git/record/test_reading.py": "record/form",
         "git/test_recovery.py": "journal settling",
-        "run/test_recorded.py": "record/draft",
+        "run/test_recorded.py": "record/draft record/rows",
     },
     "net": {
         "agents/detect/test_probes.py": "commands",

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from muster.git.agentrefs import local_agent_refs
+from muster.git.record.draft import HeardNow, draft_record
 from muster.git.record.reading import heard_at
 from muster.git.repository import Repository
 from muster.run.changes import commit_message
 from muster.run.look import run_whole
 from muster.run.recorded import question_of
 from muster.run.run import Settled
+from tests.support.example import NOON
 from tests.support.living import Living, told
 
 
@@ -46,3 +49,29 @@ def test_a_life_is_repeated_from_its_records(tmp_path: Path, seed: int) -> None:
     assert len(runs) > 4
     for commit, before in runs:
         assert told(repeated(living.repository, commit)) == before
+
+
+def test_a_record_is_the_same_whether_rows_are_kept_or_not(tmp_path: Path) -> None:
+    living, kept = Living.small(tmp_path / "fleet", 3, 40), tmp_path / "fleet" / ".git" / "muster" / "heard"
+    records = list[str]()
+    for hours in (0, 0, 1, 20, 20, 40):
+        living.now = NOON + timedelta(hours=hours)
+        for name in living.names[: 3 + hours]:
+            living.speaks(name)
+        heard = HeardNow(local_agent_refs(living.repository), {}, "", living.now, living.tip())
+        trees = [draft_record(living.repository, heard).tree for _ in range(2)]
+        assert hours or kept.stat().st_size > 1000
+        kept.unlink(missing_ok=True)
+        trees.append(draft_record(living.repository, heard).tree)
+        records.append(trees[0])
+        assert len(set(trees)) == 1
+    assert len(set(records)) > 4
+
+
+@pytest.mark.parametrize("damage", (b"", b"\xff", b"{}", b"\x81\xa7made_by\x94"))
+def test_damaged_rows_are_made_again(tmp_path: Path, damage: bytes) -> None:
+    living = Living.small(tmp_path / "fleet", 3, 40)
+    heard = HeardNow(local_agent_refs(living.repository), {}, "", living.now, living.tip())
+    draft = draft_record(living.repository, heard)
+    (tmp_path / "fleet" / ".git" / "muster" / "heard").write_bytes(damage)
+    assert draft_record(living.repository, heard) == draft

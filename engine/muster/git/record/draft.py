@@ -1,23 +1,15 @@
-"""Drafts the record of a run: what agents' refs held for it, and what it remembered.
-
-Contents are read as the run read them (`AgentFiles`), so a record has exactly what counted: files that were left out,
-and why, included.
-"""
+"""Drafts the record of a run: what agents' refs held for it, and what it remembered."""
 
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
 from typing import Final
 
 from muster.data.decision import Memory
-from muster.data.snapshot import Skipped
 from muster.data.times import format_time
 from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentFiles, AgentRef
 from muster.git.errors import UnreadableError
 from muster.git.fastimport import keep_command, write_command
 from muster.git.objects import object_id, tree_of
@@ -31,20 +23,17 @@ from muster.git.record.form import (
     PULSES,
     RUN,
     VERSION,
-    Content,
     LateRenewal,
-    RefRow,
     RunFacts,
     SilentRemote,
     ages_bytes,
     commits_bytes,
     facts_bytes,
     late_bytes,
-    row_content,
-    row_line,
     shard_of,
 )
 from muster.git.record.renewals import RenewTime
+from muster.git.record.rows import drafted_rows
 from muster.git.relayrefs import agent_commits
 from muster.git.repository import Repository
 from muster.version import __version__
@@ -91,14 +80,11 @@ class RecordDraft:
 def draft_record(repository: Repository, heard: HeardNow) -> RecordDraft:
     """Draft the record of a run. RecordTooLargeError if it would not be read again."""
     second = int(heard.now.timestamp())
+    rows = drafted_rows(repository, heard.refs.refs, heard.refs.agents.limits, second)
     shards, renewals = dict[str, list[bytes]](), list[Sequence[RenewTime]]()
-    refs = heard.refs.refs
-    paths = {ref.name: shard_of(_digest(ref.name), len(refs)) for ref in refs}
-    contents = _read_contents(repository, heard.refs)
-    for ref in sorted(refs, key=lambda one: (paths[one.name], one.name)):
-        row, taken = _row_of(ref, contents, second)
-        shards.setdefault(paths[ref.name], []).append(row_line(row))
-        renewals.append(taken)
+    for path, name in sorted((shard_of(_digest(name), len(rows)), name) for name in rows):
+        shards.setdefault(path, []).append(rows[name].line)
+        renewals.append(rows[name].renewals)
     files = {path: b"".join(lines) for path, lines in shards.items()}
     files[RUN] = facts_bytes(_facts_of(heard))
     files[AGES] = ages_bytes(renewals, second)
@@ -128,44 +114,6 @@ def _facts_of(heard: HeardNow) -> RunFacts:
         tuple(SilentRemote(one.remote, one.why, tuple(sorted(one.clusters))) for one in agents.withheld),
         heard.notes,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    """What was read of refs, by their short names."""
-
-    files: Mapping[str, Mapping[str, bytes | UnreadableError]]
-    skipped: Mapping[str, Sequence[Skipped]]
-
-
-def _read_contents(repository: Repository, heard: AgentRefs) -> _Contents:
-    """Read the refs that count, as a run does. What it says of the others, their fields say."""
-    read = [replace(ref, unread="") for ref in heard.refs if ref.commit and not ref.refused]
-    listed = AgentFiles(repository.objects, read, heard.agents.limits)
-    files = dict[str, dict[str, bytes | UnreadableError]]()
-    for file in listed.files():
-        try:
-            content: bytes | UnreadableError = file.read()
-        except UnreadableError as error:
-            content = error
-        files.setdefault(file.ref, {})[file.path] = content
-    skipped = {ref: list(several) for ref, several in groupby(listed.skipped, lambda one: one.ref)}
-    return _Contents(files, skipped)
-
-
-def _row_of(ref: AgentRef, contents: _Contents, second: int) -> tuple[RefRow, list[RenewTime]]:
-    """The row of a ref, and its renewals."""
-    taken = list[RenewTime]()
-    plain = RefRow(ref.name, ref.refused or None, ref.unread, ref.identity)
-    if ref.refused or not ref.commit:
-        return plain, taken
-    files = dict[str, Content]()
-    for path, content in contents.files.get(ref.short, {}).items():
-        files[path] = {"error": str(content)} if isinstance(content, UnreadableError) else row_content(
-            content, second, taken
-        )  # fmt: skip
-    skipped = tuple((one.path, one.reason, one.detail) for one in contents.skipped.get(ref.short, ()))
-    return replace(plain, files=files, digits=tuple(len(one.fraction) for one in taken), skipped=skipped), taken
 
 
 def _commits(repository: Repository, heard: HeardNow) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ VERSION: Final = 1
 MAX_FILE_BYTES, MAX_BYTES = 64 << 20, 256 << 20
 #: The files of a record; PULSES, COMMITS and LATE are missing if there is nothing to say.
 RUN, REFS, AGES, PULSES, COMMITS, LATE = "run.json", "refs", "ages", "pulses", "commits", "late"
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
 #: Up to so many refs are in one file, in 16, else in 256: one that changes is stored anew.
 _ONE, _FEW = 64, 1024
 
@@ -192,4 +193,4 @@ def _lines(data: bytes) -> Iterator[Tree]:
 
 
 def _line(tree: Tree) -> bytes:
-    return json.dumps(tree, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(tree).encode() + b"\n"

@@ -49,7 +49,7 @@ def without_renewals(text: str, now: int, renewals: list[RenewTime]) -> Pieces:
         at += len(_FIELD)
         begin = _value_after(text, at)
         renewal = _renewal_at(text, begin)
-        if renewal is None or not 0 <= now - renewal.second + _AHEAD < _AGES:
+        if renewal is None or not fits(renewal, now):
             continue
         if renewal not in renewals:
             if len(renewals) == MOST_RENEWALS:
@@ -58,6 +58,21 @@ def without_renewals(text: str, now: int, renewals: list[RenewTime]) -> Pieces:
         pieces += (text[start:begin], renewals.index(renewal))
         start = at = begin + len(renewal.text)
     return [*pieces, text[start:]]
+
+
+def fits(renewal: RenewTime, now: int) -> bool:
+    """Can the age of a renewal be stored in the record of a run at a second?"""
+    return 0 <= now - renewal.second + _AHEAD < _AGES
+
+
+def has_renewal(text: str) -> bool:
+    """Is a renewal left in a text, because it does not fit now?"""
+    at = 0
+    while (at := text.find(_FIELD, at)) >= 0:
+        at += len(_FIELD)
+        if _renewal_at(text, _value_after(text, at)) is not None:
+            return True
+    return False
 
 
 def with_renewals(pieces: Pieces, renewals: Sequence[str]) -> str:
