@@ -65,7 +65,6 @@ THROUGH = {
     "features": {
         "features/sync/test_cli.py": "sync/sync",
         "features/sync/test_wanted.py": "sync/rbac",
-        "docs/test_readme.py": "demo/cli",
         "features/edits/test_cli.py": "edits/claiming",
         "features/edits/test_edits.py": "edits/accepting edits/options edits/tainting",
         "features/edits/test_waive_cli.py": "edits/waiving",
@@ -76,6 +75,7 @@ THROUGH = {
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
         "features/get/test_cli.py": "get/formats",
+        "features/join/test_many.py": "join/table",
         "features/history/test_cli.py": "history/history",
         "features/importing/test_cli.py": "importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",

@@ -74,7 +74,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
     },
     "Connect": {
-        "join": Verb("agents.join.cli", "Print what runs an agent in a cluster."),
+        "join": Verb("features.join.cli", "Print what runs an agent in a cluster, or agents of many."),
         "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
         "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
         "detect": Verb("agents.detect.cli", "Probe something in a cluster, and report its condition."),

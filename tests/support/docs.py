@@ -191,9 +191,9 @@ def quick_start_page() -> str:
 _BLOCK = re.compile(r"^```(?:yaml file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def first_fleet_page() -> str:
-    """docs/first-fleet.md: what is written there; its commands start agents, and one of them is killed."""
-    text = (DOCS / "first-fleet.md").read_text(encoding="utf-8")
+def live_page(name: str) -> str:
+    """docs/first-fleet.md and its second page: what is written there; its commands start agents, and kill some."""
+    text = (DOCS / name).read_text(encoding="utf-8")
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder, LiveSession(Path(folder)).ended() as session:
         return _BLOCK.sub(session.block, text)
 
@@ -209,7 +209,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,
     "quick-start.md": quick_start_page,
-    "first-fleet.md": first_fleet_page,
+    "first-fleet.md": partial(live_page, "first-fleet.md"),
+    "many-clusters.md": partial(live_page, "many-clusters.md"),
     "images/pipeline.svg": pipeline_picture,
 }
 #: Made in one go: all of them read the same schemas.

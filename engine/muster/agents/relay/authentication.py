@@ -28,16 +28,17 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class _Tokens:
-    agents: dict[str, str]  # by cluster, the digest of its agent's token
+    agents: dict[str, list[str]]  # by cluster, the digests of its agent's tokens
     senders: dict[str, Sender]  # by digest
 
 
 class TokenFile:
     """The tokens: a file of lines, reloaded on changes.
 
-    `<cluster> <SHA-256 of the token, in hexadecimal>` is of a cluster's agent; with a third word, `<clusters>`, the
-    line is of a collector: names and patterns of the clusters that it may report on, separated by commas. Empty lines
-    and lines with `#` in front are left out. `say` gets a line about each other one, without its content.
+    `<cluster> <SHA-256 of the token, in hexadecimal>` is of a cluster's agent, which may have several while it is given
+    another one; with a third word, `<clusters>`, the line is of a collector: names and patterns of the clusters that it
+    may report on, separated by commas. Empty lines and lines with `#` in front are left out. `say` gets a line about
+    each other one, without its content.
     """
 
     def __init__(self, path: Path, say: Callable[[str], None] = lambda _: None) -> None:
@@ -47,7 +48,8 @@ class TokenFile:
     def admits(self, cluster: str, token: str) -> bool:
         """Does the token belong to the cluster's agent?"""
         tokens = self._tokens()
-        return tokens is not None and matches_digest(tokens.agents.get(cluster, ""), token)
+        digests = tokens.agents.get(cluster, ()) if tokens is not None else ()
+        return any(matches_digest(digest, token) for digest in digests)
 
     def sender(self, token: str) -> Sender | None:
         """Return who has the token."""
@@ -65,7 +67,7 @@ class TokenFile:
                 continue
             name, digest = words[0], words[1].lower()
             if len(words) == 2:
-                tokens.agents[name] = digest
+                tokens.agents.setdefault(name, []).append(digest)
             tokens.senders[digest] = Sender(name, Mandate(words[2].split(",") if len(words) == 3 else [name]))
         return tokens
 

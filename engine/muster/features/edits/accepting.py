@@ -8,6 +8,7 @@ the cluster belongs to and which work it gets. Denying a cluster that was never 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from muster.data.kinds import CSR, KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.names import did_you_mean
@@ -31,6 +32,7 @@ class Labels:
 
 
 NO_LABELS = Labels()
+_NONE: Mapping[str, str] = MappingProxyType({})
 _CONDITIONS = ("status", "conditions")
 _DENIED: Tree = {
     "type": "Denied", "status": "True", "reason": "MusterDeny", "message": "This request was denied by muster deny.",
@@ -51,11 +53,33 @@ def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) ->
         hint = did_you_mean(unknown[0], requested) or "labels of your own go into the cluster's file"
         raise EditRefusedError(f"no agent of {', '.join(names)} requests the label {unknown[0]!r}", hint)
     for name in names:
-        obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
-        if obj is not None and obj.deleting:
-            raise EditRefusedError(f"{obj.id} is being removed", "let the removal end, then register it again")
+        _refuse_removed(draft, name)
         _set_accepted(draft, name, accepted=True, labels=labels)
         _approve(draft, name)
+
+
+def enrol(draft: Draft, clusters: Mapping[str, Mapping[str, str]]) -> None:
+    """Accept clusters that a table names, also those that no agent has declared yet, with the table's labels.
+
+    EditRefusedError for a cluster that is being removed.
+    """
+    for name, labels in clusters.items():
+        id_ = MANAGED_CLUSTER.id(name)
+        if id_ in draft.fleet.objects or name in draft.fleet.departed or id_ in draft.fleet.undeclared:
+            _refuse_removed(draft, name)
+            _set_accepted(draft, name, accepted=True, given=labels)
+            _approve(draft, name)
+            continue
+        path = f"clusters/{name}/cluster.yaml"
+        metadata = {"name": name, **({"labels": dict(labels)} if labels else {})}
+        draft.create(path, MANAGED_CLUSTER.body(metadata, spec={_FIELD[1]: True}))
+        draft.changes.append(f"{id_}: accepted, written to {path}")
+
+
+def _refuse_removed(draft: Draft, name: str) -> None:
+    obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
+    if obj is not None and obj.deleting:
+        raise EditRefusedError(f"{obj.id} is being removed", "let the removal end, then register it again")
 
 
 def deny(draft: Draft, clusters: Iterable[str]) -> None:
@@ -96,7 +120,10 @@ def _labels(draft: Draft, name: str) -> Mapping[str, str]:
     return obj.labels if obj is not None else {}
 
 
-def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
+def _set_accepted(
+    draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS, given: Mapping[str, str] = _NONE
+) -> None:
+    """Set the field, and labels: those that the agent requests and `labels` adopts, and the `given` ones."""
     id_ = MANAGED_CLUSTER.id(name)
     if id_ not in draft.fleet.objects and KARMADA_CLUSTER.id(name) in draft.fleet.objects:
         raise EditRefusedError(f"{KARMADA_CLUSTER.id(name)} is a cluster of Karmada, which needs no acceptance")
@@ -106,10 +133,11 @@ def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = N
     word = "accepted" if accepted else "denied"
     requested = draft.fleet.asked.get(id_, {}) if accepted else {}
     adopted = {key: value for key, value in requested.items() if labels.every or key in labels.keys}
+    wanted = {**adopted, **given}
     if part is None:
         path = f"clusters/{name}/cluster.yaml"
         body = MANAGED_CLUSTER.body({}) if reported else (departed or draft.fleet.objects[id_]).body
-        metadata = {"name": name, **({"labels": adopted} if adopted else {})}
+        metadata = {"name": name, **({"labels": wanted} if wanted else {})}
         spec = {**mapping_at(body, "spec"), "hubAcceptsClient": accepted}
         draft.create(path, {"apiVersion": body["apiVersion"], "kind": id_.kind, "metadata": metadata, "spec": spec})
         draft.changes.append(f"{id_}: {word}, written to {path}")
@@ -117,11 +145,14 @@ def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = N
         if dig(part.body, *_FIELD) is not accepted:
             draft.set(part, _FIELD, accepted)
             draft.changes.append(f"{id_}: {word} in {part.source.path}")
-        for key, value in adopted.items():
-            draft.set(part, ("metadata", "labels", key), value)
+        for key, value in wanted.items():
+            if mapping_at(part.body, "metadata", "labels").get(key) != value:
+                draft.set(part, ("metadata", "labels", key), value)
+                if key in given:
+                    draft.changes.append(f"{id_}: label {key} set to {value}")
     if adopted:
         draft.changes.append(f"{id_}: its agent requested {_listed(adopted)}, adopted")
-    if left := {key: value for key, value in requested.items() if key not in adopted}:
+    if left := {key: value for key, value in requested.items() if key not in wanted}:
         draft.changes.append(
             f"{id_}: its agent requests {_listed(left)}, not adopted: labels decide what runs on a cluster; "
             "adopt them with --label KEY or --with-labels"

@@ -1,7 +1,8 @@
-"""`muster join`: print what runs an agent in its cluster."""
+"""`muster join`: what runs an agent in its cluster, or the agents of many."""
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,14 +11,26 @@ from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
 from muster.agents.join.chart import helm_chart
 from muster.agents.join.manifests import EXTRAS, NAME, RESTRICTED, AgentSetup, is_ssh, manifests, port_of, systemd_unit
 from muster.cli.documents import yaml_stream
-from muster.cli.options import FOLDER
+from muster.cli.options import FILE_THERE, FOLDER, repo_option
 from muster.cli.outcome import say
-from muster.data.agentref import is_cluster_name
+from muster.data.agentref import Mandate, is_cluster_name
+from muster.features.edits.options import Destination
 from muster.version import __version__
 
 
 @click.command()
-@click.option("--cluster", required=True, metavar="NAME", help="The agent's cluster.")
+@click.option("--cluster", metavar="NAME", help="The agent's cluster.")
+@click.option("--table", type=FILE_THERE,
+              help="Many clusters instead: CSV with a column cluster, perhaps one context (of kubectl), and others that"
+                   " are labels; or what eksctl, gcloud or az list as JSON. Without --out, print it as CSV.",
+              )  # fmt: skip
+@click.option("--out", type=FOLDER, metavar="DIR",
+              help="Write the table's agents and tokens to this directory, and accept its clusters in one commit.",
+              )  # fmt: skip
+@click.option("--renew", metavar="CLUSTERS",
+              help="Give these clusters of the table new tokens: names and patterns, separated by commas. The relay"
+                   " takes the old ones until you run the command without --renew.")  # fmt: skip
+@click.option("--push", is_flag=True, help="With --out: fetch first, and push the commit.")
 @click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")
 @click.option("--remote", metavar="URL", help="The repository that the agent pushes to instead.")
 @click.option("--with", "extras", multiple=True, type=click.Choice(list(EXTRAS)),
@@ -33,9 +46,11 @@ from muster.version import __version__
 @click.option("--csr", is_flag=True, help="Print the command that asks for a certificate instead.")
 @click.option("--chart", type=FOLDER, metavar="DIR", help="Write a Helm chart to this directory instead.")
 @click.option("--systemd", is_flag=True, help="Print a systemd unit for a machine beside the cluster instead.")
+@repo_option
 def command(
-    cluster: str, relay: str | None, remote: str | None, extras: tuple[str, ...], secret: str, own_authority: bool,
-    namespace: str, image: str, csr: bool, chart: Path | None, systemd: bool,
+    cluster: str | None, table: Path | None, out: Path | None, renew: str | None, push: bool, relay: str | None,
+    remote: str | None, extras: tuple[str, ...], secret: str, own_authority: bool, namespace: str, image: str,
+    csr: bool, chart: Path | None, systemd: bool, repo: Path,
 ) -> int:  # fmt: skip
     """Print the objects that run an agent in a cluster.
 
@@ -47,8 +62,16 @@ def command(
       muster join --cluster c1 --relay https://relay.example.com \\
         | kubectl apply -f -
       muster join --cluster c1 --remote ssh://git.example.com/fleet --systemd
+      muster join --table clusters.csv --out ../agents \\
+        --relay https://relay.example.com --push
     """
-    if not is_cluster_name(cluster):
+    if (cluster is None) == (table is None):
+        raise click.UsageError("give --cluster NAME or --table FILE, and not both.")
+    if table is None and (out or renew or push):
+        raise click.UsageError("--out, --renew and --push go with --table.")
+    if table is not None and out is None:
+        return _print_table(table)
+    if cluster is not None and not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if (relay is None) == (remote is None):
         raise click.UsageError("give --relay URL or --remote URL, and not both.")
@@ -60,9 +83,17 @@ def command(
         raise click.UsageError("--csr, --systemd and --chart exclude each other.")
     address = relay or remote or ""
     setup = AgentSetup(
-        cluster, address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,
+        cluster or "", address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,
         port_of(address), relay is None and is_ssh(address),
     )  # fmt: skip
+    if table is not None and out is not None:
+        if relay is None or own_authority or csr or systemd or chart is not None:
+            raise click.UsageError(
+                "--table goes with --relay, and not with --own-authority, --csr, --systemd, --chart."
+            )
+        return _join_table(
+            table, out, setup, Mandate(renew.split(",") if renew else ()), Destination(repo, None, push, "origin")
+        )
     if csr:
         say(shlex.join(["muster", *setup.arguments(".", inside=False), "--identity=./identity"]))
         return 0
@@ -77,6 +108,49 @@ def command(
     for line in _next_steps(setup, systemd=systemd, chart=chart):
         say(line, err=True)
     return 0
+
+
+def _print_table(path: Path) -> int:
+    from muster.features.join.table import TableError, csv_text, read_table
+
+    try:
+        sys.stdout.write(csv_text(read_table(path.read_bytes(), path.name)))
+    except (OSError, TableError) as error:
+        raise click.UsageError(f"--table: {error}") from error
+    return 0
+
+
+def _join_table(path: Path, folder: Path, setup: AgentSetup, renew: Mandate, into: Destination) -> int:
+    """Write the agents of a table's clusters, and accept these in one commit."""
+    from muster.features.edits.accepting import enrol
+    from muster.features.join.many import APPLY, TOKENS, write_agents
+    from muster.features.join.table import TableError, checked, read_table
+
+    place = folder.resolve()
+    if inside := next((above for above in (place, *place.parents) if (above / ".git").exists()), None):
+        raise click.UsageError(f"--out {folder} is inside the repository {inside}, and tokens must never be in one.")
+    try:
+        rows = checked(read_table(path.read_bytes(), path.name), path.name)
+    except (OSError, TableError) as error:
+        raise click.UsageError(f"--table: {error}") from error
+    if renew.clusters and not any(row.cluster in renew for row in rows):
+        raise click.UsageError("--renew: the table has no such cluster.")
+    try:
+        written = write_agents(folder, rows, setup, renew)
+    except OSError as error:
+        raise click.UsageError(f"--out: {error}") from error
+    code = into.commit(
+        partial(enrol, clusters={row.cluster: row.labels for row in rows}), f"Join {_counted(len(rows))}"
+    )
+    say(f"tokens: {len(written.made)} new, {len(written.renewed)} renewed, {len(written.ended)} ended")
+    for cluster in written.ended:
+        say(f"{cluster} is no longer in the table; to take it out of the fleet: muster deny {cluster}", err=True)
+    say(f"next: give the relay --tokens {folder / TOKENS}, and run {folder / APPLY}", err=True)
+    return code
+
+
+def _counted(number: int) -> str:
+    return f"{number} cluster{'' if number == 1 else 's'}"
 
 
 def _next_steps(setup: AgentSetup, *, systemd: bool, chart: Path | None) -> list[str]:

@@ -65,6 +65,8 @@ def test_who_wants_works_applied_grants_the_rights(muster: Run) -> None:
     ("arguments", "message"),
     [
         (("--cluster", "A b", "--relay", "https://r"), "not a valid name"),
+        (("--relay", "https://r"), "give --cluster NAME or --table FILE"),
+        (("--cluster", "edge", "--relay", "https://r", "--renew", "edge"), "go with --table"),
         (("--cluster", "edge"), "give --relay URL or --remote URL"),
         (("--cluster", "edge", "--remote", "https://r", "--own-authority"), "--own-authority needs --relay"),
         (("--cluster", "edge", "--relay", "https://r", "--csr", "--systemd"), "exclude each other"),
