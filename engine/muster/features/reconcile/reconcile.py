@@ -31,6 +31,7 @@ from muster.git.fastimport import build_commits
 from muster.git.landing import Tips, find_tips, land
 from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
+from muster.git.record.late import LateRenewals
 from muster.git.repository import Repository
 from muster.run.answer import RunAnswer
 from muster.run.change import Change
@@ -92,6 +93,7 @@ def reconcile(
     state: RunState | None = None,
     workers: "Workers | None" = None,
     planned: Planned | None = None,
+    late_renewals: LateRenewals | None = None,
 ) -> ReconcileResult:
     """Evaluate the branch's head and commit the result; with a remote, push it there too.
 
@@ -99,12 +101,13 @@ def reconcile(
     its head is evaluated, or the local one if that is ahead. `freshness`: how fresh the agents' refs must be.
     `back_in_time`: evaluate at an earlier instant than the last run's. `state` of earlier runs makes the evaluation
     incremental, with the same result; `workers` make full runs. A `planned` result is committed at the plan's instant;
-    PlanMovedError if the result differs.
+    PlanMovedError if the result differs. `late_renewals` sees the agents' refs of each run, and goes
+    into the next record.
     RepositoryError if the branch does not exist, the two have diverged, a person's edit is in the way, the remote
     refuses, the branch keeps moving, agent refs could not be fetched, or `now` is before the last run.
     """
     request = _ReconcileRequest(
-        repository, now, is_present, branch, remote, freshness, back_in_time, state, workers, planned
+        repository, now, is_present, branch, remote, freshness, back_in_time, state, workers, planned, late_renewals
     )
     run: _Run | None = None
     for attempt in attempts:
@@ -172,6 +175,7 @@ class _ReconcileRequest:
     state: RunState | None
     workers: "Workers | None"
     planned: Planned | None
+    late_renewals: LateRenewals | None
 
     def decide(self, lost: _Run | None) -> _Run:
         """Evaluate the branch as it is now; with the agent refs of the run that did not land, if they are only seconds
@@ -200,6 +204,8 @@ class _ReconcileRequest:
             instant = writing_instant(repository, base, now, back_in_time=self.back_in_time, clock=clock)
         question = Question(repository, base, heard, instant.now, remembered)
         late = _late(question, self.state)
+        if self.late_renewals is not None:
+            self.late_renewals.look(repository, heard, question.second)
         if before is not None:
             doing(RunStep.FOLLOWING)
         found = answer(question, self.state, self.workers, earlier=before.found if before else None)
@@ -239,7 +245,8 @@ class _ReconcileRequest:
         record, recorded = Recording(), list[str]()
         if run.message:
             doing(RunStep.COMMITTING)
-            record = recording_of(run.question, settled, tips.base, run.notes, self.remote)
+            late = self.late_renewals.all if self.late_renewals is not None else ()
+            record = recording_of(run.question, settled, tips.base, run.notes, self.remote, late)
             message = f"{run.message}{record.trailer}"
             commit, *recorded = build_commits(self.repository, settled.files, message, base, record.commits)
             require_own(self.repository, commit, run.question.commit)
@@ -254,6 +261,8 @@ class _ReconcileRequest:
             return None
         faults = record.kept(run.question, settled, recorded, landed, self.remote)
         settled = replace(settled, faults=settled.faults | faults)
+        if self.late_renewals is not None and recorded:
+            self.late_renewals.clear()
         if self.state is not None:
             doing(RunStep.KEEPING)
             run.found.remember(self.state)

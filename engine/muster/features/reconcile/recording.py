@@ -18,6 +18,7 @@ from muster.git.fastimport import CommitDraft
 from muster.git.landing import Landed
 from muster.git.push import MOVED, RefUpdate
 from muster.git.record.draft import HeardNow, RecordTooLargeError, draft_record
+from muster.git.record.form import LateRenewal
 from muster.git.record.storing import RecordTips, end_records, keep_record, push_beside, record_commit, record_tips
 from muster.run.question import Question, default_home
 from muster.run.run import Settled
@@ -55,16 +56,19 @@ class Recording(NamedTuple):
 
 
 def recording_of(
-    question: Question, settled: Settled, source: str, notes: tuple[str, ...], remote: str | None
-) -> Recording:
-    """Draft the record of a run whose commit names `source` as what it evaluated, and has the `notes` in its message.
-    None is made if the Fleet asks for none."""
+    question: Question, settled: Settled, source: str, notes: tuple[str, ...], remote: str | None,
+    late: Sequence[LateRenewal] = (),
+) -> Recording:  # fmt: skip
+    """Draft the record of a run whose commit names `source` as what it evaluated, and has the `notes` in its message;
+    `late` are the late renewals since the last record. None is made if the Fleet asks for none."""
     if not settled.first.fleet.settings.record_kept:
         return Recording()
     repository, remembered = question.repository, question.remembered
     decided = frozenset(default_home(change.object) for change in settled.changes)
     try:
-        heard = HeardNow(question.heard, remembered.memory, remembered.at, question.instant, source, notes, decided)
+        heard = HeardNow(
+            question.heard, remembered.memory, remembered.at, question.instant, source, notes, decided, late
+        )
         draft = draft_record(repository, heard)
         tips = record_tips(repository, question.instant, remote)
         return Recording(tips, f"{HEARD}: {draft.tree}\n", (record_commit(repository, draft, tips),))

@@ -31,6 +31,7 @@ from muster.git.agents import AgentRef
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.push import branch_attempts
+from muster.git.record.late import LateRenewals
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import run_maintenance
@@ -92,6 +93,7 @@ class Watcher:
         self._unproposed = frozenset[str]()
         self._restless: frozenset[ObjectId | None] = frozenset()
         self._standing = frozenset[str]()
+        self._late = LateRenewals()
 
     def look(self) -> None:
         """Reconcile if a ref changed, something is due, or it is time to fetch."""
@@ -112,6 +114,7 @@ class Watcher:
             done = reconcile(
                 self.repository, self._present, is_present=True, branch=self.branch, remote=self._remote,
                 attempts=branch_attempts(), freshness=self._freshness, state=self._kept, workers=self._workers,
+                late_renewals=self._late,
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._freshness.ask and done.heard.has_remote)
             self._tell(done)

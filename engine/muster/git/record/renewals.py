@@ -40,16 +40,16 @@ class RenewTime(NamedTuple):
         return f"{_text_of(self.second)}{'.' if self.fraction else ''}{self.fraction}Z"
 
 
-def without_renewals(text: str, now: int, renewals: list[RenewTime]) -> Pieces:
+def without_renewals(text: str, now: int | None, renewals: list[RenewTime]) -> Pieces:
     """Take the renewals out of a text, and add those that are new to `renewals`, the ones of the ref so far. `now` is
-    the second of the run. `with_renewals` puts them back."""
+    the second of the run; None for renewals of any age. `with_renewals` puts them back."""
     pieces: Pieces = []
     start = at = 0
     while (at := text.find(_FIELD, at)) >= 0:
         at += len(_FIELD)
         begin = _value_after(text, at)
         renewal = _renewal_at(text, begin)
-        if renewal is None or not fits(renewal, now):
+        if renewal is None or (now is not None and not fits(renewal, now)):
             continue
         if renewal not in renewals:
             if len(renewals) == MOST_RENEWALS:
