@@ -22,7 +22,7 @@ class RunStep(StrEnum):
     PUBLISHING = "publishing pulses"
     KEEPING = "keeping what the next run need not look at"
     REPEATING = "repeating runs"
-    REHEARSING = "rehearsing outages"
+    REHEARSING = "rehearsing"
 
 
 #: Receives the step, how much of it is done, and how much there is to do (0 if unknown).

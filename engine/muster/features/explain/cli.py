@@ -31,13 +31,15 @@ _RECENT = timedelta(days=30)
 @click.command()
 @click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE", shell_complete=completion.targets)
 @click.argument("field", required=False, default="")
+@click.option("--cause", metavar="A..B", help="Find the fewest changes of these commits that bring its value about.")
 @supposed_options
 @options.output_option("text", "json")
 @options.source_options
 @options.state_option
 def explain(
-    target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str
-) -> int:
+    target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str,
+    cause: str | None,
+) -> int:  # fmt: skip
     """Explain why an object is as it is: the rule that decided each field, its expression with the value of each part,
     the inputs with file, line, commit and author, how each deadline is computed, and how long the result holds.
 
@@ -51,10 +53,14 @@ def explain(
 
     KIND.FIELD prints the description of a field, and CODE the meaning of a finding.
 
+    With --cause, sets of the changes from commit A to B are applied to A, and evaluated as of one instant, until a set
+    of files and lines is found that suffices for the value after all changes, and of which no proper subset does.
+
     \b
     Examples:
       muster explain cluster/prod-eu-1 Available
       muster explain placement/default/web prod-eu-1
+      muster explain placement/default/web --cause v1..main
       muster explain remedy.spec.actions
       muster explain MUS302
     """
@@ -68,6 +74,10 @@ def explain(
         return 0
     (target,) = completion.with_kinds(target)
     is_named = options.object_matcher(target)
+    if cause is not None:
+        if supposed or source.worktree or source.rev:
+            raise click.UsageError("--cause is about a range of commits: not with --rev, --worktree or a supposition.")
+        return _cause(source, cause, target, field, output)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
         return _explain(reading, is_named, target, field, source.now, output)
 
@@ -92,6 +102,43 @@ def _explain(
         json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
     )
     return report([one for one in reported_findings(run) if one.object == id_])
+
+
+def _cause(source: options.Source, range_: str, target: str, field: str, output: str) -> int:
+    """Find the changes of a range that bring about what a field is at its end."""
+    from muster.cli.documents import json_text
+    from muster.features.explain.cause import cause_document, cause_text, find_cause
+    from muster.features.explain.explain import NothingDecided
+    from muster.features.whatif.rehearsal import rehearsal
+    from muster.fleet.assemble import assemble
+    from muster.git.derivedbranch import evaluated_commit
+    from muster.git.errors import RepositoryError
+    from muster.git.repository import resolve
+    from muster.git.snapshot import CommitSnapshot
+    from muster.run.incremental import NOTHING_WANTED
+
+    before, dots, after = range_.partition("..")
+    if not dots or not before or not after or after.startswith("."):
+        raise click.UsageError(f"--cause: {range_!r} is no range of commits such as v1..main.")
+    with working("evaluating the fleet"):
+        reading = source.reading()
+        repository, heard = reading.repository, reading.heard
+        if repository is None or heard is None:
+            raise RepositoryError("there are no commits here", "run it in a fleet repository with commits")
+        start, end = (evaluated_commit(repository, resolve(repository, one)) for one in (before, after))
+        with rehearsal(repository, start, heard) as trial:
+            is_named = options.object_matcher(target)
+            fleets = (assemble(CommitSnapshot(repository, commit, heard.refs, heard.agents)) for commit in (start, end))
+            named = {id_ for fleet in fleets for id_ in (*fleet.objects, *fleet.previous) if is_named(id_)}
+            if len(named) != 1:
+                raise (
+                    completion.unknown_object(target) if not named else click.UsageError(f"{target} is more than one.")
+                )
+            (id_,) = named
+            with options.usage_errors(NothingDecided):
+                found = find_cause(trial, end, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
+    sys.stdout.write(json_text(cause_document(found, id_)) if output == "json" else cause_text(found, id_))
+    return 0
 
 
 def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:

@@ -86,6 +86,33 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     return Explanation(id_, run.now, found, exact)
 
 
+def decided_values(run: Run, id_: ObjectId, field: str) -> dict[str, Tree]:
+    """Return the decided fields of an object that `field` names, and effects that are held, by label, without what
+    tells only when: for a Placement and the name of a cluster, whether it is chosen. Empty if nothing is decided."""
+    fleet = run.fleet
+    placement = _placement(fleet, id_)
+    choices = why(fleet, run.now, placement) if placement is not None and field and id_ in fleet.objects else ()
+    if named := {choice.cluster: choice.selected for choice in choices if choice.cluster == field}:
+        return dict(named)
+    values: dict[str, Tree] = {
+        field_label(path): _timeless(decision.value)
+        for path, decision in fleet.decisions(id_).items() if decision.value is not None
+    }  # fmt: skip
+    values |= {f"held {held.effect}": held.reason for held in fleet.held if held.object == id_}
+    return {label: value for label, value in sorted(values.items())
+            if (_is_named(label, field) if field else not _is_bookkeeping(label))}  # fmt: skip
+
+
+#: Fields that say since when, or about which version of an object.
+_TIMES: Final = frozenset(("lastTransitionTime", "timeAdded", "observedGeneration", "since"))
+
+
+def _timeless(value: Tree) -> Tree:
+    if isinstance(value, dict):
+        return {name: _timeless(inner) for name, inner in value.items() if name not in _TIMES}
+    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _revision(run: Run, id_: ObjectId, cluster: str) -> Explained | None:
     """Why a cluster of a Rollout has its revision; None for another object, or no cluster of it."""
     rollout = next((one for one in run.fleet.compiled.of(Rollout) if one.id == id_), None)

@@ -8,7 +8,7 @@ written to the real one. It has no hooks, remotes or configuration, and is delet
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +28,7 @@ from muster.git.repository import Repository, common_directory, open_repository,
 from muster.git.rootref import files_of
 from muster.run.changes import commit_message
 from muster.run.collector import without_collection
-from muster.run.incremental import answer
+from muster.run.incremental import NOTHING_WANTED, Wanted, answer
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.state import RunState, copy_of, open_state
@@ -81,8 +81,7 @@ class Rehearsal:
     def step(self, now: datetime) -> Settled:
         """Evaluate at an instant, commit the result, and count due pulses as sent."""
         with without_collection():
-            remembered = _Sent(self.memory, f"rehearsal {self._sent}")
-            found = answer(Question(self.repository, self.commit, self.heard, now, remembered), self.state)
+            found = answer(self._question(self.commit, now), self.state)
         settled = found.settled
         if settled.files:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
@@ -95,6 +94,16 @@ class Rehearsal:
             self._sent += 1
             self.memory = {**self.memory, **{PulseKey(p.object, p.policy): p.sent for p in pulses if p.sent}}
         return settled
+
+    def attempt(self, edits: Mapping[str, bytes | None], now: datetime, wanted: Wanted = NOTHING_WANTED) -> Settled:
+        """Evaluate with edited files of the branch on top, and go back: the next attempt, or step, begins as this one
+        did. `wanted`: what is evaluated even if nothing changes it."""
+        commit = build_commit(self.repository, edits, "Supposed\n", self.commit) if edits else self.commit
+        with without_collection():
+            return answer(self._question(commit, now), self.state, wanted=wanted).settled
+
+    def _question(self, commit: str, now: datetime) -> Question:
+        return Question(self.repository, commit, self.heard, now, _Sent(self.memory, f"rehearsal {self._sent}"))
 
     def suppose(self, edits: Edits) -> None:
         """Commit edits to the branch and to agent refs."""
