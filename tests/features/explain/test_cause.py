@@ -10,7 +10,7 @@ import pytest
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT
 from muster.data.tree import Tree
-from muster.features.explain.cause import Cause, ChangedLines, _Search, find_cause
+from muster.features.explain.cause import Cause, ChangedLines, _SetSearch, find_cause
 from muster.features.explain.explain import decided_values
 from muster.features.whatif.rehearsal import rehearsal
 from muster.git.agentrefs import local_agent_refs
@@ -152,7 +152,7 @@ def test_search_over_any_function(seed: int) -> None:
     if seed % 2:  # what suffices does so with more, too
         every = chain.from_iterable(combinations(items, size) for size in range(8))
         holding = {frozenset(some) for some in every if any(one <= set(some) for one in holding)}
-    search = _Search[int](lambda some: frozenset(some) in holding)
+    search = _SetSearch[int](lambda some: frozenset(some) in holding)
     found, smallest = search.smallest(items)
     assert frozenset(found) in holding
     assert not any(one < frozenset(found) for one in holding)

@@ -105,7 +105,7 @@ def _lines(content: bytes | None) -> list[str]:
 
 
 @dataclass
-class _Search(Generic[_T]):
+class _SetSearch(Generic[_T]):
     """Finds a set of items for which a test holds, and of which no proper subset does. Every set is tested once."""
 
     holds: Callable[[Collection[_T]], bool]
@@ -184,10 +184,10 @@ def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now
     if before == after:
         what = f"{id_} {wanted_field}".strip()
         raise NothingDecided(f"the range does not change {what}: it is the same at both ends, as of one instant")
-    of_files = _Search[str](lambda paths: values({path: files.after[path] for path in paths}) == after)
+    of_files = _SetSearch[str](lambda paths: values({path: files.after[path] for path in paths}) == after)
     of_files.known[frozenset(files.after)] = True
     paths, smallest = of_files.smallest(sorted(files.after))
-    of_lines = _Search[ChangedLines](lambda lines: values(files.with_lines(lines)) == after)
+    of_lines = _SetSearch[ChangedLines](lambda lines: values(files.with_lines(lines)) == after)
     every = [change for path in paths for change in files.changes(path)]
     of_lines.known[frozenset(every)] = True
     lines, _ = of_lines.smallest(every)
