@@ -35,7 +35,7 @@ def analyse(text: str, env: Env) -> Analysis:
         errors = tuple(issue for issue in checked.issues if not issue.is_warning)
         if errors:
             raise CompileError(_first(errors, text))
-        _afford(text, env, node, checked)
+        _require_affordable(text, env, node, checked)
         types = checked.types
         doubts = tuple(issue for issue in checked.issues if issue.is_warning)
         warnings = _first(doubts, text)
@@ -54,7 +54,7 @@ def _first(issues: tuple[Issue, ...], text: str) -> tuple[Issue, ...]:
     return (*issues[:_MOST_ISSUES], issue_at(text, rest[0].offset, message, is_warning=rest[0].is_warning))
 
 
-def _afford(text: str, env: Env, node: ast.Node, checked: CheckedExpression) -> None:
+def _require_affordable(text: str, env: Env, node: ast.Node, checked: CheckedExpression) -> None:
     """Raise CostIssue if the expression may cost more than its environment allows."""
     if env.max_estimate is not None and (issue := limit_issue(estimate(node, checked, env), env.max_estimate, text)):
         raise CostIssue((issue,))

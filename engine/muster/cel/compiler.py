@@ -8,7 +8,7 @@ from muster.cel.env import Env
 from muster.cel.program import Program
 
 _DYNAMIC = Env()
-_KEPT = 20_000
+_CACHED_PROGRAMS = 20_000
 
 _programs: OrderedDict[tuple[object, ...], Program] = OrderedDict()
 
@@ -24,7 +24,7 @@ def compile(text: str, env: Env | None = None) -> Program:  # noqa: A001 - used 
     program = _programs.get(key)
     if program is None:
         program = _programs[key] = _compile(text, env)
-        if len(_programs) > _KEPT:
+        if len(_programs) > _CACHED_PROGRAMS:
             _programs.popitem(last=False)
     return program
 

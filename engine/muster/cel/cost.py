@@ -62,9 +62,8 @@ def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
     """Return an issue if the expression may cost more than `limit` units, at its costliest part; else None."""
     if cost.max <= limit:
         return None
-    message = (
-        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.costliest)}"
-    )
+    name = _called_name(cost.costliest)
+    message = f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {name}"
     if cost.unbounded:
         names = ", ".join(cost.unbounded)
         hint = (
@@ -76,7 +75,7 @@ def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
     return issue_at(text, cost.costliest.offset, message, hint)
 
 
-def _called(node: Node) -> str:
+def _called_name(node: Node) -> str:
     match node:
         case ast.Macro():
             return f"'{node.name}' over {described(node.range)}"
@@ -110,7 +109,7 @@ class _CostWalk:
         """Return the cost of a node; its extent is in `extents` afterwards."""
         cost, extent = self._handlers[type(node)](node)
         if type(node) in (ast.Ident, ast.Select, ast.IndexNode):
-            cost = cost + _reading(self.kinds.get(node.id, DYN), extent)
+            cost = cost + _parsing_cost(self.kinds.get(node.id, DYN), extent)
         self.nodes[node.id], self.costs[node.id], self.extents[node.id] = node, cost, extent
         below = sum(self.costs[child.id].max for child in ast.children(node) if child.id in self.costs)
         self.own[node.id] = cost.max - min(below, cost.max)
@@ -135,7 +134,7 @@ class _CostWalk:
     def _select(self, node: ast.Select) -> tuple[IntRange, Extent]:
         if node.id in self.checked.names:
             return ONE, self._by_type(node)
-        cost = self.visit(node.operand) + self._own(node)
+        cost = self.visit(node.operand) + self._weight_of(node)
         owner = self.extents[node.operand.id].path or described(node.operand)
         return cost, extent_of(self.type_of(node), f"{owner}.{node.field}")
 
@@ -143,12 +142,12 @@ class _CostWalk:
         return self.visit(node.operand) + ONE, SCALAR
 
     def _index(self, node: ast.IndexNode) -> tuple[IntRange, Extent]:
-        cost = self.visit(node.operand) + self.visit(node.index) + self._own(node)
+        cost = self.visit(node.operand) + self.visit(node.index) + self._weight_of(node)
         inner = self.extents[node.operand.id].element
         return cost, inner if inner is not None else self._by_type(node)
 
     def _list(self, node: ast.ListNode) -> tuple[IntRange, Extent]:
-        cost = sum((self.visit(element) for element in node.elements), self._own(node))
+        cost = sum((self.visit(element) for element in node.elements), self._weight_of(node))
         element: Extent | None = None
         for item in node.elements:
             extent = self.extents[item.id]
@@ -156,7 +155,7 @@ class _CostWalk:
         return cost, Extent(len(node.elements) - len(node.optional), len(node.elements), "", element or SCALAR)
 
     def _map(self, node: ast.MapNode) -> tuple[IntRange, Extent]:
-        cost = self._own(node)
+        cost = self._weight_of(node)
         key = value = SCALAR
         for entry in node.entries:
             cost = cost + self.visit(entry.key) + self.visit(entry.value)
@@ -164,7 +163,7 @@ class _CostWalk:
         return cost, Extent(0, len(node.entries), "", value, key)
 
     def _struct(self, node: ast.Struct) -> tuple[IntRange, Extent]:
-        return sum((self.visit(field.value) for field in node.fields), self._own(node)), SCALAR
+        return sum((self.visit(field.value) for field in node.fields), self._weight_of(node)), SCALAR
 
     def _call(self, node: ast.Call) -> tuple[IntRange, Extent]:
         full = self.checked.names.get(node.id)
@@ -206,7 +205,7 @@ class _CostWalk:
         entry = self.env.functions.get(function)
         return walk(1)(args).or_nothing if entry is not None and entry.walks else ZERO
 
-    def _own(self, node: Node) -> IntRange:
+    def _weight_of(self, node: Node) -> IntRange:
         weight = own_weight(node, self.env, self.kinds)
         return IntRange(weight, weight)
 
@@ -267,16 +266,16 @@ class _CostWalk:
             self.drivers[node.id] = paths
 
 
-def _reading(kind: Type, extent: Extent) -> IntRange:
+def _parsing_cost(kind: Type, extent: Extent) -> IntRange:
     """Return the cost of parsing a list or a map of instants, durations or doubles in data."""
     if not access.is_read(kind):
         return ZERO
     match kind:
         case NullableType() | OptionalType():
-            return _reading(kind.element, extent)
+            return _parsing_cost(kind.element, extent)
         case ListType() | MapType():
             inner = kind.element if isinstance(kind, ListType) else kind.value
-            per_item = IntRange(access.EACH, access.EACH) + _reading(
+            per_item = IntRange(access.EACH, access.EACH) + _parsing_cost(
                 inner, extent.element or extent_of(inner, extent.path)
             )
             return (extent.items() * per_item).or_nothing

@@ -109,7 +109,7 @@ class Extent:
     def __or__(self, other: "Extent") -> "Extent":
         """Return the smallest extent that covers both values."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
-        element, key = _either(self.element, other.element), _either(self.key, other.key)
+        element, key = _union(self.element, other.element), _union(self.key, other.key)
         blamed = self if self.assumed else other
         least = min(self.least, other.least)
         scalar = self.scalar and other.scalar
@@ -119,7 +119,7 @@ class Extent:
         """Return the extent of the two values joined."""
         size = self.length() + other.length()
         blamed = self if self.assumed else other
-        element = _either(self.element, other.element)
+        element = _union(self.element, other.element)
         return Extent(size.min, size.max, blamed.path, element, None, self.assumed or other.assumed)
 
     @property
@@ -132,7 +132,7 @@ class Extent:
         return Extent(size.min, size.max, self.path, element, None, self.assumed)
 
 
-def _either(extent: Extent | None, other: Extent | None) -> Extent | None:
+def _union(extent: Extent | None, other: Extent | None) -> Extent | None:
     return extent | other if extent is not None and other is not None else extent or other
 
 

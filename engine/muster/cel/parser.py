@@ -53,7 +53,7 @@ _ARITIES = {
     "transformList": (3, 4), "transformMap": (3, 4), "transformMapEntry": (3, 4),
 }  # fmt: skip
 #: Macros without a receiver that read `now`, with their numbers of arguments.
-_OF_NOW = {"window": (1, 2), "calendar": (1,)}
+_MACROS_OF_NOW = {"window": (1, 2), "calendar": (1,)}
 
 
 def parse(text: str) -> ast.Node:
@@ -301,7 +301,7 @@ class _Translator:
         name, args = self.name(token), self.arguments(tree)
         if name == "has" and len(args) == 1 and tree.data == "ident_arg":
             return self.has(args[0], token.start_pos, depth)
-        if len(args) in _OF_NOW.get(name, ()) and tree.data == "ident_arg":
+        if len(args) in _MACROS_OF_NOW.get(name, ()) and tree.data == "ident_arg":
             return self.of_now(name, token, args, depth)
         number = self.take_id()
         dot = "." if tree.data == "dot_ident_arg" else ""

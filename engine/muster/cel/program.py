@@ -135,7 +135,7 @@ class Program:
         Closures are several times slower, so they get a smaller budget. If it is not enough, report the original error.
         """
         if isinstance(error, BudgetExceeded):
-            raise self._over(error, limit, shared) from None
+            raise self._over_budget(error, limit, shared) from None
         if isinstance(error, RecursionError):
             raise EvaluationError("a value is nested too deep to be evaluated") from None
         if isinstance(error, MemoryError):
@@ -146,14 +146,14 @@ class Program:
             return self._interpret(variables, [min(limit, EXPLAINING_LIMIT) - self.cost])
         except BudgetExceeded as over:
             if limit <= EXPLAINING_LIMIT:
-                raise self._over(over, limit, shared) from None
+                raise self._over_budget(over, limit, shared) from None
             raise _unexplained(error) from None
         except EvaluationError as explained:
             raise _settled_error(explained) from None
         except RecursionError:
             raise EvaluationError("a value is nested too deep to be evaluated") from None
 
-    def _over(self, error: BudgetExceeded, limit: int, shared: CostBudget | None) -> BudgetExceeded:
+    def _over_budget(self, error: BudgetExceeded, limit: int, shared: CostBudget | None) -> BudgetExceeded:
         """Return an error that names the costly part."""
         if error.message:
             return error

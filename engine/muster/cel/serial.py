@@ -92,7 +92,7 @@ def _node(tag: str, identity: int, offset: int, rest: list[Json], depth: int) ->
         case "C", [str(function), target, list(args)]:
             return _call(identity, offset, function, target, args, depth)
         case "A", [list(elements), list(optional)] if all(type(place) is int for place in optional):
-            return ast.ListNode(identity, offset, _all(elements, depth), frozenset(optional))
+            return ast.ListNode(identity, offset, _load_all(elements, depth), frozenset(optional))
         case "M", [list(entries)]:
             return ast.MapNode(identity, offset, tuple(_entry(entry, depth) for entry in entries))
         case "T", [str(name), list(fields)]:
@@ -104,7 +104,7 @@ def _node(tag: str, identity: int, offset: int, rest: list[Json], depth: int) ->
     raise ValueError(f"not a node of kind {tag!r}")
 
 
-def _all(data: list[Json], depth: int) -> tuple[ast.Node, ...]:
+def _load_all(data: list[Json], depth: int) -> tuple[ast.Node, ...]:
     return tuple(load(item, depth) for item in data)
 
 
@@ -115,7 +115,7 @@ def _call(identity: int, offset: int, function: str, target: Json, args: list[Js
         raise ValueError("an operator has no receiver")
     if (arity is not None and len(args) != arity) or (logical and len(args) < 2):
         raise ValueError(f"{function!r} with {len(args)} operands")
-    return ast.Call(identity, offset, function, None if target is None else load(target, depth), _all(args, depth))
+    return ast.Call(identity, offset, function, None if target is None else load(target, depth), _load_all(args, depth))
 
 
 def _macro(
@@ -127,7 +127,7 @@ def _macro(
         raise ValueError(f"{name!r} is no macro of this form")
     if len(names) not in ((2,) if two_only else (1,) if name in ("map", "filter") else (1, 2)):
         raise ValueError(f"{name!r} with {len(names)} variables")
-    return ast.Macro(identity, offset, name, load(source, depth), names, _all(args, depth))
+    return ast.Macro(identity, offset, name, load(source, depth), names, _load_all(args, depth))
 
 
 def _entry(data: Json, depth: int) -> ast.MapEntry:

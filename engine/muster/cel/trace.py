@@ -94,8 +94,8 @@ def _part(node: ast.Node, values: Mapping[int, Any]) -> TracePart:
         return TracePart(node.id, node.offset, label, "skipped", None)
     value = values[node.id]
     if isinstance(value, Failure):
-        inside = (values.get(child.id) for child in ast.children(node))
-        comes_from_inside = any(isinstance(inner, Failure) and inner.error is value.error for inner in inside)
+        child_values = (values.get(child.id) for child in ast.children(node))
+        comes_from_inside = any(isinstance(inner, Failure) and inner.error is value.error for inner in child_values)
         return TracePart(node.id, node.offset, label, "error", "" if comes_from_inside else value.error.message)
     return TracePart(node.id, node.offset, label, "value", value)
 
@@ -108,12 +108,12 @@ def _layout(text: str, parts: tuple[TracePart, ...]) -> list[str]:
         end = start + len(line)
         on_line = [part for part in parts if start <= part.offset <= end]
         lines.append(line)
-        lines += _under([(part.offset - start, part.shown) for part in on_line])
+        lines += _values_under([(part.offset - start, part.shown) for part in on_line])
         start = end + 1
     return lines
 
 
-def _under(marks: list[tuple[int, str]]) -> list[str]:
+def _values_under(marks: list[tuple[int, str]]) -> list[str]:
     if not marks:
         return []
     columns = sorted({column for column, _ in marks})

@@ -65,7 +65,7 @@ def undeclared_variable(name: str, declared: Iterable[str]) -> IssueMessage:
 
 
 #: What functions of other languages are called in CEL.
-_ELSEWHERE: Final = {
+_OF_OTHER_LANGUAGES: Final = {
     **dict.fromkeys(("len", "length", "count"), "write size(...)"),
     **dict.fromkeys(("includes", "has_key", "haskey"), "write `x in list`, or 'part' with text.contains('part')"),
     **dict.fromkeys(("any", "some"), "write list.exists(x, ...)"),
@@ -77,7 +77,7 @@ _ELSEWHERE: Final = {
 
 def undeclared_function(name: str, functions: Iterable[str]) -> IssueMessage:
     """A function that no library has."""
-    hint = _ELSEWHERE.get(name.casefold()) or did_you_mean(name, (k for k in functions if k not in OPERATORS))
+    hint = _OF_OTHER_LANGUAGES.get(name.casefold()) or did_you_mean(name, (k for k in functions if k not in OPERATORS))
     return IssueMessage(f"undeclared function '{name}'", hint)
 
 

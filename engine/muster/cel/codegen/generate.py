@@ -66,7 +66,7 @@ def generate(node: ast.Node, env: Env, types: Mapping[int, Type]) -> Generated:
         lines = generator.function(node)
         constants = generator.writer.constants
         source = "\n".join((f"def make({', '.join(constants)}):", "  def body(v, m):", *lines, "  return body", ""))
-        body: Body = _made(source)(*constants.values())
+        body: Body = _function_of(source)(*constants.values())
     except (SyntaxError, RecursionError, MemoryError):
         return Generated("", None, None)
 
@@ -75,20 +75,20 @@ def generate(node: ast.Node, env: Env, types: Mapping[int, Type]) -> Generated:
         metered = ("    m = [units]",) if _METERED.search(source, source.index("\n", source.index("def body"))) else ()
         tail = ("   except Exception as error:", "    return recover(error, v)", "  return evaluate", "")
         whole = "\n".join((head, "  def evaluate(v):", "   try:", *metered, *lines, *tail))
-        made: Callable[[Mapping[str, Any]], Any] = _made(whole)(recover, units, *constants.values())
+        made: Callable[[Mapping[str, Any]], Any] = _function_of(whole)(recover, units, *constants.values())
         return made
 
     return Generated(source, body, evaluator)
 
 
-def _made(source: str) -> Callable[..., Any]:
+def _function_of(source: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {}
     exec(compile(source, "<cel>", "exec"), NAMESPACE, namespace)  # noqa: S102 - contains no names of the expression
     made: Callable[..., Any] = namespace["make"]
     return made
 
 
-def _likely(kind: Type | None) -> str:
+def _likely_kind(kind: Type | None) -> str:
     if isinstance(kind, StringType):
         return "string"
     return kind.name if isinstance(kind, Scalar) and kind.name not in ("dyn", "error") else UNKNOWN
@@ -222,7 +222,7 @@ class _Generator:
                 lambda meter, data: access.convert(meter, node.offset, data, kind, "the value")
             )
             return Value(f"{reader}(m, {value.text})")
-        return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
+        return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely_kind(kind))
 
     def term(self, node: ast.Node) -> Value:
         """Return an operand of arithmetic or an order: a time that may be null is a time, or an error."""
@@ -346,7 +346,7 @@ class _Generator:
         of_caller = None if member else self.env.functions.get(name)
         if of_caller is not None:
             caller = self.writer.constant(charged(name, of_caller))
-            return Value(f"{caller}(m, {node.offset}, {arguments})", likely=_likely(of_caller.result))
+            return Value(f"{caller}(m, {node.offset}, {arguments})", likely=_likely_kind(of_caller.result))
         library_function = lookup(name, member=member)
         if library_function is None or not library_function.accepts(len(args)):
             return Value("fail()")
@@ -398,7 +398,7 @@ class _Generator:
         kinds = access.element_kinds(self.types.get(node.range.id), len(node.variables))
         names = [self.writer.name() for _ in node.variables]
         element = self.types.get(node.range.id)
-        likely = [_likely(kind) for kind in access.variable_types(element, len(names))]
+        likely = [_likely_kind(kind) for kind in access.variable_types(element, len(names))]
         bound = {
             variable: Value(name, self.macros.read_kind(kind), fails=False, simple=True, likely=hint)
             for variable, name, kind, hint in zip(node.variables, names, kinds, likely, strict=True)

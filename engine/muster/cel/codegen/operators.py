@@ -19,7 +19,7 @@ _ELAPSED: Mapping[str, str] = {
 _MIRRORED = str.maketrans("<>", "><")
 _SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
 _EXACT = 2**53
-_SHORT = 1024
+_FREE_LENGTH = 1024
 """Comparing texts below this length is free."""
 
 
@@ -54,7 +54,7 @@ class Operators:
         sign, identity = ("!=", "is not") if negated else ("==", "is")
         if constant is None or constant.__class__ is bool:
             return f"({left.text} {identity} {right.text})"
-        if constant.__class__ is str and len(constant) < _SHORT:
+        if constant.__class__ is str and len(constant) < _FREE_LENGTH:
             return f"({left.text} {sign} {right.text})"
         if constant.__class__ is int and abs(constant) < _EXACT:
             if left.kind in ("int", "uint", "double") or constant not in (0, 1):
@@ -75,7 +75,7 @@ class Operators:
         first, name = self.named(left)
         second, other = self.named(right)
         # Comparing long texts is paid for.
-        test = f"{first}.__class__ is {second}.__class__ is str and len({name}) < {_SHORT}"
+        test = f"{first}.__class__ is {second}.__class__ is str and len({name}) < {_FREE_LENGTH}"
         if left.could_be("int") and right.could_be("int"):
             test += f" or {name}.__class__ is {other}.__class__ is int"
         return f"({name} {sign} {other} if {test} else {helper}(m, {site}, {name}, {other}))"
@@ -101,7 +101,7 @@ class Operators:
     @staticmethod
     def is_brief(value: Value) -> bool:
         """Return whether a value is a short constant text, so that comparing it with anything is cheap."""
-        return value.is_constant and value.kind == "string" and len(value.constant) < _SHORT
+        return value.is_constant and value.kind == "string" and len(value.constant) < _FREE_LENGTH
 
     def _either_brief(self, left: Value, right: Value) -> bool:
         return left.kind == right.kind == "string" and (self.is_brief(left) or self.is_brief(right))
@@ -123,7 +123,7 @@ class Operators:
         """Return `a < b` behind a test of both classes, with the helper for everything else."""
         test, name, other = self._class_test(left, right, kind)
         if kind == "string" and not self._either_brief(left, right):
-            test += f" and len({name}) < {_SHORT}"
+            test += f" and len({name}) < {_FREE_LENGTH}"
         return f"({name} {sign} {other} if {test} else {helper}{name}, {other}))"
 
     def _class_test(self, left: Value, right: Value, kind: str) -> tuple[str, str, str]:

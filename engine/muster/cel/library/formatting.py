@@ -23,7 +23,7 @@ _CLAUSE_MOST = 1_000
 _Payer: TypeAlias = tuple[Meter, int]
 _PRECISION_DIGITS = 9
 _MAX_PRECISION = 1_000
-_WORDS = ("NaN", "Infinity", "-Infinity")
+_NOT_FINITE_TEXTS = ("NaN", "Infinity", "-Infinity")
 """Texts that clauses for doubles accept: the doubles that JSON cannot represent."""
 
 
@@ -78,8 +78,8 @@ def _clause(template: str, start: int) -> tuple[str, str, int]:
     """Return the digits of the precision and the verb of the clause that begins at a `%`, and where it ends."""
     end, digits = start + 1, ""
     if template.startswith(".", end):
-        behind = template[end + 1 : end + 1 + _PRECISION_DIGITS]
-        digits = behind[: len(behind) - len(behind.lstrip("0123456789"))]
+        rest = template[end + 1 : end + 1 + _PRECISION_DIGITS]
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
         end += len(digits) + 1 if digits else 0
     verb = template[end : end + 1]
     return digits, verb, end + len(verb)
@@ -151,7 +151,7 @@ def _digits(precision: int | None) -> int:
 
 
 def _number(name: str, value: Any) -> float:
-    if value.__class__ in (float, int, UInt) or value in _WORDS:
+    if value.__class__ in (float, int, UInt) or value in _NOT_FINITE_TEXTS:
         return float(value)
     raise _error(f"{name} clause can only be used on doubles", value)
 

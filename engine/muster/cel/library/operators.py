@@ -28,7 +28,7 @@ _ORDERED = (
 )  # fmt: skip
 
 
-def _alike(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:
+def _lines_of_one_type(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:
     """Return the lines of an operation on two values of a type that gives the same type."""
     return [f"{id_}_{kind} {operator} ({type_}, {type_}) -> {type_}" for kind, type_ in kinds]
 
@@ -153,9 +153,9 @@ LIBRARY.metered(
     # Comparing a difference with a duration is one operation, which may cost as much as both.
     grows=lambda args: args.between(0, 2 * PRECISE if args.precise(0) or args.precise(1) else 0),
 )(numbers.subtract)
-LIBRARY.plain(*_alike("multiply", "_*_", (_NUMBERS[2], *_WHOLE)), weight=1)(numbers.multiply)
-LIBRARY.plain(*_alike("divide", "_/_", (_NUMBERS[2], *_WHOLE)), weight=4)(numbers.divide)
-LIBRARY.plain(*_alike("modulo", "_%_", _WHOLE), weight=4)(numbers.modulo)
+LIBRARY.plain(*_lines_of_one_type("multiply", "_*_", (_NUMBERS[2], *_WHOLE)), weight=1)(numbers.multiply)
+LIBRARY.plain(*_lines_of_one_type("divide", "_/_", (_NUMBERS[2], *_WHOLE)), weight=4)(numbers.divide)
+LIBRARY.plain(*_lines_of_one_type("modulo", "_%_", _WHOLE), weight=4)(numbers.modulo)
 LIBRARY.plain("negate_double  -_  (double) -> double", "negate_int64  -_  (int) -> int", weight=1)(numbers.negate)
 
 

@@ -112,7 +112,7 @@ def _newly_prepared(meter: Meter, site: int, pattern: str) -> Any:
     return compiled
 
 
-def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
+def _all_matches(meter: Meter, site: int, compiled: Any, text: str) -> Any:
     """Yield all matches. After each the search continues, and may visit the whole rest to find the next."""
     octets = _octets(text)
     per_match = MATCHING + GROUP * compiled.groups
@@ -201,7 +201,7 @@ def find_all(meter: Meter, site: int, text: Any, pattern: Any, limit: Any = -1) 
     if limit.__class__ is not int:
         raise no_overload("findAll", text, pattern, limit)
     matches: list[str] = []
-    for match in _all(meter, site, _prepared(meter, site, "findAll", text, pattern), text):
+    for match in _all_matches(meter, site, _prepared(meter, site, "findAll", text, pattern), text):
         if 0 <= limit <= len(matches):
             break
         matches.append(match[0])
@@ -240,7 +240,7 @@ def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     compiled = _prepared(meter, site, "regex.extractAll", text, pattern)
     group = _group(compiled)
     matches = []
-    for match in _all(meter, site, compiled, text):
+    for match in _all_matches(meter, site, compiled, text):
         if match[group] is not None:
             matches.append(match[group])
     return matches
@@ -263,7 +263,7 @@ def replace(meter: Meter, site: int, text: Any, pattern: Any, by: Any, count: An
     parts: list[str] = []
     position = done = length = 0
     expanding = len(by) // 8 + GROUP * by.count("\\")
-    for match in _all(meter, site, compiled, text):
+    for match in _all_matches(meter, site, compiled, text):
         if 0 < count <= done:
             break
         spend(meter, site, expanding)

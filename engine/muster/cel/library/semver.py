@@ -67,9 +67,9 @@ def _are_digits(text: str) -> bool:
 
 def _is_word(text: str) -> bool:
     """Is this an identifier of a prerelease: a number, or at most 64 digits and then at most 65 others?"""
-    behind = text.lstrip(digits)
-    short = len(text) - len(behind) <= _MOST_LETTERS >= len(behind) - 1
-    return _is_number(text) or (behind != "" and short and not text.strip(_IN_WORDS))
+    rest = text.lstrip(digits)
+    short = len(text) - len(rest) <= _MOST_LETTERS >= len(rest) - 1
+    return _is_number(text) or (rest != "" and short and not text.strip(_IN_WORDS))
 
 
 def _normalized(text: str) -> str:

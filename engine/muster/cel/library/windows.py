@@ -14,7 +14,7 @@ from muster.cel.runtime.watching import WATCHING, watch_each_second
 
 LIBRARY = Library("windows of the week")
 
-_MOST = 20_000
+_MOST_CHARACTERS = 20_000
 """The most characters of a text with windows: a calendar with a thousand holidays has fewer."""
 
 
@@ -23,15 +23,15 @@ _MOST = 20_000
     "timestamp_in_window_of_zone  inWindow  timestamp.(string, string) -> bool",
     weight=60,
     moving=TimeUse.READ,
-    grows=lambda args: args.between(0, 2 * WATCHING + _MOST // 8),
+    grows=lambda args: args.between(0, 2 * WATCHING + _MOST_CHARACTERS // 8),
 )
 def in_window(meter: Meter, site: int, value: Any, text: Any, *zone: Any) -> bool:
     """`time.inWindow(windows)`, `time.inWindow(windows, zone)`: whether the time is in `Mon-Thu 09:00-17:00`.
     `window(...)` is `now.inWindow(...)`."""
     if not isinstance(value, datetime) or not all(argument.__class__ is str for argument in (text, *zone)):
         raise no_overload("inWindow", value, text, *zone)
-    if len(text) > _MOST:
-        raise EvaluationError(f"windows of {len(text):,} characters; {_MOST:,} are allowed")
+    if len(text) > _MOST_CHARACTERS:
+        raise EvaluationError(f"windows of {len(text):,} characters; {_MOST_CHARACTERS:,} are allowed")
     spend(meter, site, WATCHING + len(text) // 8)
     try:
         parsed = windows.parse(text, *zone)

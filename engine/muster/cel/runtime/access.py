@@ -28,7 +28,7 @@ from muster.cel.types import (
     Type,
 )
 
-_REMEMBERED = 100_000
+_CACHED_TEXTS = 100_000
 T = TypeVar("T")
 
 
@@ -45,7 +45,7 @@ class _ParsedTexts(dict[Any, T]):
         if value.__class__ is not str:
             raise EvaluationError(f"{named(value)} is not {self._what}")
         parsed = self._parse(value)
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHED_TEXTS:
             self.clear()
         self[value] = parsed
         return parsed

@@ -214,15 +214,15 @@ def _time_parts(text: str) -> tuple[list[str], str, str] | None:
     """Return the six numbers, the digits of the fraction and the zone of an RFC 3339 text; its year has at least four
     digits. None for any other text."""
     form = text.translate(_AS_ZEROS)
-    behind = form.lstrip("0")
-    digits = len(form) - len(behind)
+    rest = form.lstrip("0")
+    digits = len(form) - len(rest)
     end = digits + len(_BEHIND_YEAR)
     zone = form[end:]
     fraction = ""
     if zone.startswith(".0"):
         zone = zone[1:].lstrip("0")
         fraction = text[end + 1 : len(text) - len(zone)]
-    if digits < 4 or not behind.startswith(_BEHIND_YEAR) or zone not in _ZONES:
+    if digits < 4 or not rest.startswith(_BEHIND_YEAR) or zone not in _ZONES:
         return None
     month = digits + 1
     numbers = [text[:digits], *(text[start : start + 2] for start in range(month, end, 3))]

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from muster.dataclass import dataclass
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_FULL = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {name: number for number, full in enumerate(_FULL) for name in (full, full[:3])}
+_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = {name: number for number, full in enumerate(_DAY_NAMES) for name in (full, full[:3])}
 _DAY = 24 * 60
 _ALL_DAYS = frozenset(range(7))
 #: Forms of texts, with every digit as 0.
@@ -168,7 +168,7 @@ def zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name or "UTC")
     except (ValueError, OSError, LookupError):
-        message = f"{_short(name)} is not a time zone such as Europe/Berlin or +02:00"
+        message = f"{_quoted(name)} is not a time zone such as Europe/Berlin or +02:00"
         raise WindowError(message, name, available_timezones) from None
 
 
@@ -188,7 +188,7 @@ def parse(text: str, default_zone: str = "UTC") -> Windows:
     else:
         for window in weekly.split(";"):
             _add(days, *_window(window))
-    closed = tuple(period(part) for part in _few(exceptions.split(","))) if exceptions else ()
+    closed = tuple(period(part) for part in _require_few(exceptions.split(","))) if exceptions else ()
     return Windows(zone(place if named else default_zone), tuple(tuple(sorted(set(spans))) for spans in days), closed)
 
 
@@ -207,7 +207,7 @@ def _window(text: str) -> tuple[frozenset[int], int, int]:
         return days_of(text), 0, _DAY
     start, dash, end = text[begins:].partition("-")
     if not dash:
-        raise WindowError(f"{_short(start)} is not a time of day such as 09:00-17:00")
+        raise WindowError(f"{_quoted(start)} is not a time of day such as 09:00-17:00")
     return days, minute_of(start), minute_of(end)
 
 
@@ -226,14 +226,14 @@ def _add(days: list[list[Minutes]], chosen: Iterable[int], start: int, end: int)
 
 def weekly(spans: Iterable[tuple[frozenset[int], int, int]], place: tzinfo, closed: tuple[Period, ...]) -> Windows:
     """Return windows of days, first and last minute; without any they are always open. Raises WindowError."""
-    _few(closed)
+    _require_few(closed)
     days = [list[Minutes]() for _ in DAYS]
     for chosen, start, end in tuple(spans) or ((_ALL_DAYS, 0, _DAY),):
         _add(days, chosen, start, end)
     return Windows(place, tuple(tuple(sorted(set(spans_of_day))) for spans_of_day in days), closed)
 
 
-def _few(exceptions: _Exceptions) -> _Exceptions:
+def _require_few(exceptions: _Exceptions) -> _Exceptions:
     """Return exceptions if there are not too many: to find the next change, all are looked at again and again."""
     if len(exceptions) > MAX_EXCEPTIONS:
         raise WindowError(f"{len(exceptions):,} exceptions; {MAX_EXCEPTIONS} are allowed")
@@ -255,7 +255,9 @@ def _day(text: str) -> int:
     number = _NUMBERS.get(text.lower())
     if number is None:
         raise WindowError(
-            f"{_short(text)} is not a day of the week: {', '.join(DAYS)}", text, lambda: (*DAYS, *map(str.title, _FULL))
+            f"{_quoted(text)} is not a day of the week: {', '.join(DAYS)}",
+            text,
+            lambda: (*DAYS, *map(str.title, _DAY_NAMES)),
         )
     return number
 
@@ -265,7 +267,7 @@ def minute_of(text: str) -> int:
     hour, _, minute = text.strip().partition(":")
     minutes = int(hour) * 60 + int(minute) if _form(text.strip()) == _TIME and int(minute) < 60 else _DAY + 1
     if minutes > _DAY:
-        raise WindowError(f"{_short(text)} is not a time of day such as 09:00, 17:30 or 24:00")
+        raise WindowError(f"{_quoted(text)} is not a time of day such as 09:00, 17:30 or 24:00")
     return minutes
 
 
@@ -275,10 +277,10 @@ def period(text: str) -> Period:
     first, slash, last = text.strip().partition("/")
     start, end = _edge(first), _edge(last if slash else first)
     if isinstance(start, datetime) and not slash:
-        raise WindowError(f"{_short(text)} has no end: write START/END")
+        raise WindowError(f"{_quoted(text)} has no end: write START/END")
     days = [edge.date() if isinstance(edge, datetime) else edge for edge in (start, end)]
     if days[0] > days[1] or (isinstance(start, datetime) and isinstance(end, datetime) and start >= end):
-        raise WindowError(f"{_short(text)} ends before it begins")
+        raise WindowError(f"{_quoted(text)} ends before it begins")
     return Period(start, end)
 
 
@@ -291,7 +293,9 @@ def _edge(text: str) -> date | datetime:
             return date.fromisoformat(text)
     except (ValueError, OverflowError):
         pass
-    raise WindowError(f"{_short(text)} is neither a day such as 2026-12-24 nor an instant such as 2026-12-24T18:00:00Z")
+    raise WindowError(
+        f"{_quoted(text)} is neither a day such as 2026-12-24 nor an instant such as 2026-12-24T18:00:00Z"
+    )
 
 
 def _form(text: str) -> str:
@@ -299,5 +303,5 @@ def _form(text: str) -> str:
     return text[:_LONGEST_FORM].translate(_AS_ZEROS)
 
 
-def _short(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
