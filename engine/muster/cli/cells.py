@@ -132,19 +132,19 @@ def condition(body: Tree, type_: str) -> Tree:
     return next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == type_), {})
 
 
-def _either(body: Tree, types: tuple[str, ...]) -> Tree:
+def _first_present(body: Tree, types: tuple[str, ...]) -> Tree:
     """The first present condition of types that mean the same in different vocabularies."""
     return next((present for type_ in types if (present := condition(body, type_))), {})
 
 
 def status(*types: str) -> Callable[[Tree, datetime], str]:
     """A cell with the status of a condition that has one of these types."""
-    return lambda body, _now: str(_either(body, types).get("status", "-"))
+    return lambda body, _now: str(_first_present(body, types).get("status", "-"))
 
 
 def reason(*types: str) -> Callable[[Tree, datetime], str]:
     """A cell with the reason of such a condition."""
-    return lambda body, _now: str(_either(body, types).get("reason") or "-")
+    return lambda body, _now: str(_first_present(body, types).get("reason") or "-")
 
 
 def message(type_: str) -> Callable[[Tree, datetime], str]:
@@ -195,7 +195,7 @@ def since(*types: str) -> Callable[[Tree, datetime], str]:
     """A cell with the time since the last transition of such a condition."""
 
     def cell(body: Tree, now: datetime) -> str:
-        moment = try_time(_either(body, types).get("lastTransitionTime"))
+        moment = try_time(_first_present(body, types).get("lastTransitionTime"))
         return "-" if moment is None else age(moment, now)
 
     return cell

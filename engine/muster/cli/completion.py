@@ -32,10 +32,10 @@ _NAMESPACE: Final = Regex(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete `KIND[/NAME]`: kinds, and after a slash the names of objects."""
-    kind, slash, begun = incomplete.partition("/")
+    kind, slash, prefix = incomplete.partition("/")
     if not slash:
         return [name for name in words() if name.startswith(incomplete.casefold())]
-    return [f"{kind}/{name}" for name in _names(ctx, kind) if name.startswith(begun)]
+    return [f"{kind}/{name}" for name in _names(ctx, kind) if name.startswith(prefix)]
 
 
 def names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -165,10 +165,12 @@ def _of_kind(git: "Git", kind: Kind) -> set[str]:
 
 def _written(git: "Git", kind: Kind, *, everywhere: bool) -> Iterator[str]:
     """Objects in input files: in all of them, or only outside of `clusters/`."""
-    apart = [f":(top,exclude){FOLDER}", *(() if everywhere else (":(top,exclude)clusters",))]
-    done = git.run("grep", "-z", "-I", "-E", "--full-name", _LINES, "HEAD", "--", ":(top)*.yaml", ":(top)*.yml", *apart)
+    exclusions = [f":(top,exclude){FOLDER}", *(() if everywhere else (":(top,exclude)clusters",))]
+    result = git.run(
+        "grep", "-z", "-I", "-E", "--full-name", _LINES, "HEAD", "--", ":(top)*.yaml", ":(top)*.yml", *exclusions
+    )
     file, lines = "", list[str]()
-    for entry in os.fsdecode(done.stdout).split("\n"):
+    for entry in os.fsdecode(result.stdout).split("\n"):
         path, _, line = entry.partition("\0")
         if path != file or line.startswith("---"):
             yield from _object(lines, kind)

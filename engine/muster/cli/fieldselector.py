@@ -16,7 +16,7 @@ from muster.dataclass import dataclass
 NAME: Final = "metadata.name"
 NAMESPACE: Final = "metadata.namespace"
 #: Further fields, by kind.
-_OF_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {CSR: ("spec.signerName",)}
+_FIELDS_BY_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {CSR: ("spec.signerName",)}
 _ESCAPES: Final = {"\\\\": "\\", "\\,": ",", "\\=": "="}
 
 
@@ -60,7 +60,7 @@ class FieldSelector:
 
 
 def _fields(kind: Kind) -> tuple[str, ...]:
-    return (*((NAMESPACE,) if kind.namespaced else ()), *_OF_KIND.get(kind, ()))
+    return (*((NAMESPACE,) if kind.namespaced else ()), *_FIELDS_BY_KIND.get(kind, ()))
 
 
 def parse_field_selector(text: str) -> FieldSelector:

@@ -42,17 +42,17 @@ def instant_of(
     present = max(now, clock or wall_clock())
     is_live = now + CLOCK_SKEW >= present
     last = last_run(repository, commit, now, present + CLOCK_SKEW, is_live=is_live)
-    findings = frozenset(_ahead(run) for run in last.ahead)
+    findings = frozenset(_ahead_finding(run) for run in last.ahead)
     if last.instant is None or now >= last.instant:
         return Instant(now, findings=findings)
     behind = last.instant - now
     if back_in_time:
-        note = f"decided as of {format_time(now)}, before {_where(last)}, as asked for"
+        note = f"decided as of {format_time(now)}, before {_name_of_run(last)}, as asked for"
         return Instant(now, note, findings=findings)
     if behind <= CLOCK_SKEW:
-        note = f"deciding as of {format_time(last.instant)}, the instant of {_where(last)}: "
+        note = f"deciding as of {format_time(last.instant)}, the instant of {_name_of_run(last)}: "
         return Instant(last.instant, f"{note}the clock here is {brief(behind)} behind", findings=findings)
-    note = f"{format_time(now)} is {brief(behind)} before {_where(last)}, {format_time(last.instant)}"
+    note = f"{format_time(now)} is {brief(behind)} before {_name_of_run(last)}, {format_time(last.instant)}"
     return Instant(now, note, refused=True, findings=findings)
 
 
@@ -75,7 +75,7 @@ def is_ahead(now: datetime) -> bool:
     return now > wall_clock() + CLOCK_SKEW
 
 
-def _ahead(run: EngineCommit) -> Finding:
+def _ahead_finding(run: EngineCommit) -> Finding:
     message = (
         f"commit {run.commit[:12]} says that a run decided as of {format_time(run.now)}, which lies ahead of the "
         "clock: it does not count as a run"
@@ -84,5 +84,5 @@ def _ahead(run: EngineCommit) -> Finding:
     return finding(Code.RUN_AHEAD, message, hint=hint)
 
 
-def _where(last: LastRun) -> str:
+def _name_of_run(last: LastRun) -> str:
     return f"the last run ({last.commit[:12]})" if last.commit else "the latest change in derived/"

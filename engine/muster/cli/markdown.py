@@ -20,7 +20,7 @@ def code(text: str) -> str:
     shown = printable(text)
     if len(shown) > _LONGEST:
         shown = f"{shown[: _LONGEST - 1]}…"
-    return f"<code>{_inert(shown)}</code>" if shown else ""
+    return f"<code>{_escaped(shown)}</code>" if shown else ""
 
 
 def words(text: str) -> str:
@@ -69,7 +69,7 @@ def _severity(finding: Finding) -> str:
     return f"{name} {finding.code}"
 
 
-def _inert(text: str) -> str:
+def _escaped(text: str) -> str:
     return "".join(
         char if (char.isalnum() or not char.isascii() or char in " -") else f"&#{ord(char)};" for char in text
     )

@@ -114,7 +114,7 @@ def finding_text(finding: Finding) -> str:
 
 #: What a copied file or folder causes, and how many in a folder have one cause.
 _REPEATED: Final = frozenset((Code.FIELD_SET_TWICE, Code.REPORT_REPEATS_PART))
-_MANY: Final = 3
+_MOST_REPEATED: Final = 3
 _IGNORED: Final = "`.musterignore` names"
 
 
@@ -140,9 +140,14 @@ def findings_text(findings: Iterable[Finding]) -> str:
     many = {
         findings_there[0]: f"    and {len(findings_there) - 1} more {cause}"
         for findings_there, cause in causes
-        if len(findings_there) > _MANY
+        if len(findings_there) > _MOST_REPEATED
     }
-    hidden = {finding for findings_there, _ in causes if len(findings_there) > _MANY for finding in findings_there[1:]}
+    hidden = {
+        finding
+        for findings_there, _ in causes
+        if len(findings_there) > _MOST_REPEATED
+        for finding in findings_there[1:]
+    }
     lines = []
     for finding in shown:
         if finding not in hidden:

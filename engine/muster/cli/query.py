@@ -53,14 +53,14 @@ class ObjectQuery:
         objects, missing = list[Tree](), list[str]()
         for target in self.targets:
             bodies = select(run, target)
-            inside = [body for body in bodies if self._is_inside(body)]
-            if "/" in target and not inside:
+            in_scope = [body for body in bodies if self._is_inside(body)]
+            if "/" in target and not in_scope:
                 missing.append(
                     f"there is no {target} in namespace {self.namespace}"
                     if bodies
                     else completion.unknown_object(target).message
                 )
-            objects += (body for body in inside if self._matches(body))
+            objects += (body for body in in_scope if self._matches(body))
         return Selection(objects, missing)
 
     def _is_inside(self, body: Tree) -> bool:
@@ -125,7 +125,7 @@ _NAMESPACE = click.option(
     shell_complete=completion.namespaces,
     help="Only objects in this namespace.",
 )
-_ALL = click.option("-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; the default.")
+_ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; the default.")
 _LABELS = click.option(
     "-l",
     "--selector",
@@ -145,4 +145,4 @@ _FIELDS = click.option(
 def scope_options(function: _F) -> _F:
     """`-n`, `-A`, `-l` and `--field-selector`, as one parameter `scope`."""
     joined = options.combine_options(function, "scope", QueryScope, "namespace", "all_namespaces", "labels", "fields")
-    return _NAMESPACE(_ALL(_LABELS(_FIELDS(joined))))
+    return _NAMESPACE(_ALL_NAMESPACES(_LABELS(_FIELDS(joined))))

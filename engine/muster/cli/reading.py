@@ -153,22 +153,22 @@ def open_reading(
             snapshot = CommitSnapshot(repository, base, past.refs.refs, past.refs.agents)
             return FleetReading(snapshot, freshness, repository, base, past.refs, past=past)
         judge = _governing(repository, governing, commit, freshness)
-        base = _seen(repository, commit, judge, freshness)
+        base = _with_derived_files(repository, commit, judge, freshness)
         agent_refs = agent_refs_at(repository, base, freshness, governing=judge)
         snapshot = CommitSnapshot(repository, base, agent_refs.refs, agent_refs.agents)
-        unasked = _unasked(repository, commit, judge)
+        unasked = _unasked_findings(repository, commit, judge)
         for note in unasked if governing is None else ():  # of a named base, the caller compares findings
             click.echo(f"note: {printable(note.message)}", err=True)
         return FleetReading(snapshot, freshness, repository, base, agent_refs, unasked)
     head = ref_tip(repository, "HEAD^{commit}")
     judge = _governing(repository, governing, head or "", freshness)
-    head = head and _seen(repository, head, judge, freshness)
+    head = head and _with_derived_files(repository, head, judge, freshness)
     agent_refs = agent_refs_at(repository, head, freshness, governing=judge)
-    unasked = _unasked(repository, head, judge) if head else ()
+    unasked = _unasked_findings(repository, head, judge) if head else ()
     return FleetReading(work_tree_snapshot(repository, agent_refs), freshness, repository, head, agent_refs, unasked)
 
 
-def _unasked(repository: Repository, commit: str, governing: str) -> "tuple[Finding, ...]":
+def _unasked_findings(repository: Repository, commit: str, governing: str) -> "tuple[Finding, ...]":
     if commit == governing:
         return ()
     return tuple(unasked_remote(remote.name, remote.url) for remote in unasked_remotes(repository, commit, governing))
@@ -181,7 +181,7 @@ def _governing(repository: Repository, revision: str | None, commit: str, freshn
     return commit_of(repository, revision, ask=freshness.ask)
 
 
-def _seen(repository: Repository, commit: str, governing: str, freshness: Freshness) -> str:
+def _with_derived_files(repository: Repository, commit: str, governing: str, freshness: Freshness) -> str:
     """The commit with its derived files; if their branch is missing locally, it is fetched."""
     branch = derived_branch(repository, commit)
     if not (branch and freshness.ask) or branch != derived_branch(repository, governing):

@@ -89,7 +89,7 @@ class Fitted:
 def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table with all its columns."""
     cells = _cells(rows)
-    return "\n".join(map(_all([Heading(title) for title in titles], cells).line, (titles, *cells)))
+    return "\n".join(map(_uncut([Heading(title) for title in titles], cells).line, (titles, *cells)))
 
 
 def print_table(
@@ -98,10 +98,10 @@ def print_table(
     """Print a table on standard output: all of it if that is not a terminal, or with `wide`. Without `headers`, only
     its rows."""
     shown = titles if headers else _without_texts(titles)
-    lines, left = _lines(shown, _cells(rows), None if wide else terminal_width())
+    lines, left_out = _lines(shown, _cells(rows), None if wide else terminal_width())
     sys.stdout.writelines(f"{line}\n" for line in lines[not headers :])
-    if left and headers:
-        hint = f"(-o wide has {', '.join(left)}, too)"
+    if left_out and headers:
+        hint = f"(-o wide has {', '.join(left_out)}, too)"
         sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
 
 
@@ -121,13 +121,13 @@ class GrowingTable:
         coloured = has_colours()
         if self._layout is None:
             headings = self.headings if self._headers else _without_texts(self.headings)
-            self._layout = fitted(headings, cells, terminal_width()) if self._cuts else _all(headings, cells)
+            self._layout = fitted(headings, cells, terminal_width()) if self._cuts else _uncut(headings, cells)
             shown = dict(zip(self._layout.columns, self._layout.headings, strict=True))
             first = [shown.get(number, "") for number in range(len(headings))]
             if self._headers:
                 sys.stdout.write(self._layout.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
         elif not self._cuts:
-            wider = _all(self.headings if self._headers else _without_texts(self.headings), cells).widths
+            wider = _uncut(self.headings if self._headers else _without_texts(self.headings), cells).widths
             self._layout = replace(
                 self._layout, widths=[max(pair) for pair in zip(self._layout.widths, wider, strict=True)]
             )
@@ -150,7 +150,7 @@ def _lines(
 ) -> tuple[list[str], list[str]]:
     """The lines, at most `width` wide on a terminal, and the headings of the columns left out."""
     headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
-    layout = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
+    layout = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _uncut(headings, cells)
     shown = dict(zip(layout.columns, layout.headings, strict=True))
     coloured = has_colours()
     first = [shown.get(number, "") for number in range(len(headings))]
@@ -161,22 +161,23 @@ def _lines(
 
 def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
     """Return the table that fits into `width` characters."""
-    layout = _all(headings, rows)
+    layout = _uncut(headings, rows)
     if layout.width <= width:
         return layout
-    left = list(range(len(headings)))
+    columns = list(range(len(headings)))
     while True:
-        titles = [headings[number].short or headings[number].text for number in left]
+        titles = [headings[number].short or headings[number].text for number in columns]
         widths = [
-            max(len(title), *(len(row[number]) for row in rows), 0) for number, title in zip(left, titles, strict=True)
+            max(len(title), *(len(row[number]) for row in rows), 0)
+            for number, title in zip(columns, titles, strict=True)
         ]
-        layout = Fitted(left, titles, widths, _NARROW_GAP)
-        least = max(left, key=lambda number: (headings[number].rank, number))
+        layout = Fitted(columns, titles, widths, _NARROW_GAP)
+        dropped = max(columns, key=lambda number: (headings[number].rank, number))
         if layout.width <= width:
             return layout
-        if not headings[least].rank:
+        if not headings[dropped].rank:
             return _squeezed(layout, width)
-        left = [number for number in left if number != least]
+        columns = [number for number in columns if number != dropped]
 
 
 def terminal_width() -> int:
@@ -198,7 +199,7 @@ def _cells(rows: Iterable[Sequence[str]]) -> list[list[str]]:
     return [[printable(cell) for cell in row] for row in rows]
 
 
-def _all(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
+def _uncut(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
     titles = [heading.text for heading in headings]
     widths = [max(len(title), *(len(row[number]) for row in rows), 0) for number, title in enumerate(titles)]
     return Fitted(range(len(headings)), titles, widths)

@@ -36,7 +36,7 @@ def waiting_rows(bodies: Sequence[Tree], now: datetime) -> Iterator[list[str]]:
     asking = {str(dig(body, "metadata", "name")): body for body in bodies if body["kind"] == MANAGED_CLUSTER.name}
     for name, body in asking.items():
         keys = [_key(request) for request in requests if cluster_of(request) == name]
-        yield [name, "acceptance", _since(body, now), " ".join(keys) or "-", f"muster accept {name}"]
+        yield [name, "acceptance", _known_since(body, now), " ".join(keys) or "-", f"muster accept {name}"]
     for body in requests:
         if (cluster := cluster_of(body)) not in asking:
             approved, name = is_approved(_conditions(body)), body["metadata"]["name"]
@@ -44,7 +44,7 @@ def waiting_rows(bodies: Sequence[Tree], now: datetime) -> Iterator[list[str]]:
             yield [
                 cluster or "-",
                 f"{'a signature' if approved else 'approval'} of {name}",
-                _since(body, now),
+                _known_since(body, now),
                 _key(body),
                 run,
             ]
@@ -75,7 +75,7 @@ def _key(body: Tree) -> str:
     return key_fingerprint(str(dig(body, "spec", "request") or "")) or "-"
 
 
-def _since(body: Tree, now: datetime) -> str:
+def _known_since(body: Tree, now: datetime) -> str:
     """Since when the fleet knows it: a cluster has its first taint from then on."""
     times = [dig(body, "metadata", "creationTimestamp")]
     times += [taint.get("timeAdded") for taint in mappings_at(body, "spec", "taints")]
