@@ -38,12 +38,12 @@ _LONGEST_AGENT: Final = 64
 GROUP: Final = "system:open-cluster-management:"
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
-_OF: Final = "~"
+_SEPARATOR: Final = "~"
 #: The folder of a relay's ref for what collectors report.
 COLLECTED: Final = "collected"
-_BESIDE: Final = f"{_OF}{COLLECTED}{_OF}"
+_BESIDE: Final = f"{_SEPARATOR}{COLLECTED}{_SEPARATOR}"
 #: How many parsed names are cached: each is parsed several times in every run.
-_REMEMBERED: Final = 1 << 16
+_CACHED_NAMES: Final = 1 << 16
 
 
 class Mandate:
@@ -92,7 +92,7 @@ def short_name(ref: str) -> str:
     return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_NAMES)
 def speaks_for(ref: str) -> str:
     """Return the cluster that a ref, by its full name, reports for; empty for none."""
     return _cluster(_branch(ref))
@@ -100,7 +100,7 @@ def speaks_for(ref: str) -> str:
 
 def cluster_of(short: str) -> str:
     """Return the same by the short name of a ref that `speaks_for` some cluster."""
-    return short.rpartition("/")[2].rpartition(_OF)[2]
+    return short.rpartition("/")[2].rpartition(_SEPARATOR)[2]
 
 
 def remote_of(ref: str) -> str:
@@ -111,12 +111,12 @@ def remote_of(ref: str) -> str:
 def relay_of(ref: str) -> str:
     """Return the relay of a ref, or of a folder in its ref; empty for none."""
     branch = _branch(ref)
-    return branch.removeprefix(RELAYS).partition(_OF)[0] if branch.startswith(RELAYS) else ""
+    return branch.removeprefix(RELAYS).partition(_SEPARATOR)[0] if branch.startswith(RELAYS) else ""
 
 
 def relayed(ref: str, cluster: str) -> str:
     """Return the name of a cluster's folder in a relay's ref."""
-    return f"{ref}{_OF}{cluster}"
+    return f"{ref}{_SEPARATOR}{cluster}"
 
 
 def collected(ref: str, cluster: str) -> str:
@@ -131,7 +131,7 @@ def is_collected(name: str) -> bool:
 
 def ref_of(name: str) -> str:
     """Return the ref of a name: the name itself, or the relay's ref for a folder in it."""
-    return name.partition(_OF)[0]
+    return name.partition(_SEPARATOR)[0]
 
 
 def resembles(ref: str) -> bool:
@@ -156,9 +156,9 @@ def _branch(ref: str) -> str:
 
 
 def _cluster(branch: str) -> str:
-    relay, has_separator, name = branch.partition(_OF)
+    relay, has_separator, name = branch.partition(_SEPARATOR)
     if has_separator:
-        name = name.removeprefix(f"{COLLECTED}{_OF}")
+        name = name.removeprefix(f"{COLLECTED}{_SEPARATOR}")
         valid = relay.startswith(RELAYS) and is_label(relay.removeprefix(RELAYS)) and is_cluster_name(name)
         return name if valid else ""
     folder, _, name = branch.partition("/")

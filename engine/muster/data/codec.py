@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 #: What msgspec raises for a malformed value; its own errors are ValueErrors.
-_WRONG = (ValueError, TypeError, RecursionError, OverflowError, MemoryError)
+_DECODING_ERRORS = (ValueError, TypeError, RecursionError, OverflowError, MemoryError)
 
 
 class MalformedError(ValueError):
@@ -50,7 +50,7 @@ def decode(type_: type[T], data: bytes) -> T:
     decoder: msgspec.msgpack.Decoder[T] = _decoder(kind)
     try:
         return decoder.decode(data)
-    except _WRONG as error:
+    except _DECODING_ERRORS as error:
         raise MalformedError(str(error)) from None
 
 
@@ -66,7 +66,7 @@ def from_tree(type_: type[T], tree: Tree) -> T:
 
     try:
         return msgspec.convert(tree, type_)
-    except _WRONG as error:
+    except _DECODING_ERRORS as error:
         raise MalformedError(str(error)) from None
 
 

@@ -297,7 +297,7 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
 
 
 #: Words that mean one or several kinds: muster's own, and the short names of kubectl.
-_SHORT: Mapping[str, tuple[str, ...]] = {
+_KINDS_BY_SHORT_NAME: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("cluster", "clusters"), ("ManagedCluster", "Cluster")),
     **dict.fromkeys(("pool", "pools", "cp"), ("ClusterPool",)),
     **dict.fromkeys(("claim", "claims"), ("ClusterClaim",)),
@@ -321,13 +321,15 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
 def short_names(kind: Kind) -> list[str]:
     """Return the words that mean a kind, besides its name and plural; sorted."""
     return sorted(
-        word for word, names in _SHORT.items() if kind.name in names and word not in (kind.schema, kind.plural)
+        word
+        for word, names in _KINDS_BY_SHORT_NAME.items()
+        if kind.name in names and word not in (kind.schema, kind.plural)
     )
 
 
 def words() -> list[str]:
     """Return the words that mean kinds: plurals and short names; sorted."""
-    return sorted({*(kind.folder for kind in ALL), "all", "policies", *_SHORT})
+    return sorted({*(kind.folder for kind in ALL), "all", "policies", *_KINDS_BY_SHORT_NAME})
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
@@ -346,7 +348,7 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
         kinds = ALL
     elif name in ("policy", "policies"):
         kinds = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
-    elif names := _SHORT.get(name):
+    elif names := _KINDS_BY_SHORT_NAME.get(name):
         kinds = tuple(kind for kind in ALL if kind.name in names)
     if not kinds:
         candidates = {*words(), *(kind.schema for kind in ALL)}

@@ -27,7 +27,7 @@ SHARDS: Final = (1, 16, 256, 4096)
 SUFFIX: Final = ".yaml"
 _PROJECTED: Final = f"{FOLDER}{PROJECTION.folder}/"
 _MOST_BYTES: Final = 255 - len(SUFFIX)  # the limit of ext4, XFS, APFS and NTFS; an object's name may have 253
-_KEPT: Final = 200  # characters of a long name that stay readable
+_KEPT_CHARACTERS: Final = 200  # characters of a long name that stay readable
 _DEVICES: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{device}{number}" for device in ("com", "lpt") for number in range(10)))
 )
@@ -94,7 +94,7 @@ def file_name(name: str) -> str:
     """
     if len(name) <= _MOST_BYTES and name == name.lower() and not _is_device(name):
         return name
-    return f"{name[:_KEPT].lower().replace('.', '_')}@{_digest(name)[:16]}"
+    return f"{name[:_KEPT_CHARACTERS].lower().replace('.', '_')}@{_digest(name)[:16]}"
 
 
 def _is_device(name: str) -> bool:

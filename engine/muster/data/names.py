@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 #: Longer names have no near ones: comparing two takes time in proportion to the product of their lengths.
 _MOST_CHARACTERS = 300
 #: Comparing with more names is left out: in a fleet, as many may be misspelt.
-_MANY = 300
+_MANY_NAMES = 300
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-./"
 
 
@@ -22,7 +22,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
         return exact
-    if len(folded) > _MANY:
+    if len(folded) > _MANY_NAMES:
         return next((folded[slip] for slip in _one_letter_off(name.casefold()) if slip in folded), "")
     from difflib import get_close_matches  # few runs have a mistake
 

@@ -32,10 +32,10 @@ class Deadline:
 
     def require(self) -> float:
         """Return the seconds that are left, more than 0. TimeoutError if there are none."""
-        left = self.remaining()
-        if left <= 0:
+        remaining = self.remaining()
+        if remaining <= 0:
             raise TimeoutError(self.missed)
-        return left
+        return remaining
 
     def later(self, seconds: float) -> "Deadline":
         """Return this deadline, moved by time that the peer did not take."""

@@ -207,7 +207,7 @@ class _Parser:
         match = self._next(pattern)
         assert match is not None
         self._at += match.end()
-        return _named(match[0])
+        return _field_of(match[0])
 
     def _literal(self) -> Constant:
         if (number := self._next(_NUMBER)) is not None:
@@ -255,7 +255,7 @@ class _Parser:
             return [Slice(None, None, 1, single=False)]
         key = inner.strip()[1:-1]
         if "'" not in key and inner.strip() == f"'{key}'":
-            return [_named(step[0]) for step in _KEY_STEP.finditer(key)]
+            return [_field_of(step[0]) for step in _KEY_STEP.finditer(key)]
         match = _SLICE.fullmatch(inner)
         if match is None or not inner.strip():
             raise BadTemplate("brackets hold an index, a slice, 'a key' in single quotes, or *", self._text, begin)
@@ -285,7 +285,7 @@ class _Parser:
         return parsed
 
 
-def _named(text: str) -> Field:
+def _field_of(text: str) -> Field:
     """`*` is every field; a backslash escapes a character that would end the name."""
     return Field(None if text == "*" else _ESCAPED_CHARACTER.replace(text, lambda match: match[1]))
 

@@ -107,7 +107,7 @@ class _PathWalk:
         elif isinstance(form, Field):
             yield from self._counted(step, (inner for value in values for inner in _field(form.name, value)))
         elif isinstance(form, Descent):
-            yield from self._counted(step, (inner for value in values for inner in _below(value)))
+            yield from self._counted(step, (inner for value in values for inner in _descendants(value)))
         elif isinstance(form, Slice):
             lists = (value for value in values if value is not None)
             yield from self._counted(step, (inner for value in lists for inner in self._slice(step, form, value)))
@@ -168,23 +168,23 @@ class _PathWalk:
 
 def _field(name: str | None, value: Tree) -> Iterator[Tree]:
     if name is None:
-        yield from _within(value)
+        yield from _children(value)
     elif isinstance(value, dict) and name in value:
         yield value[name]
 
 
-def _within(value: Tree) -> Iterable[Tree]:
+def _children(value: Tree) -> Iterable[Tree]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
 
 
-def _below(value: Tree) -> Iterator[Tree]:
+def _descendants(value: Tree) -> Iterator[Tree]:
     """Mappings and lists that are not empty, parents first. Not recursive: a tree may be deep."""
     waiting = [value]
     while waiting:
         current = waiting.pop()
-        inner = list(_within(current))
+        inner = list(_children(current))
         if inner:
             yield current
             waiting.extend(reversed(inner))

@@ -165,7 +165,7 @@ class Builder:
             self.root = {}
             _mapping(self, event, self.root, 1)
         elif event.__class__ is not ScalarEvent or event.value or event.style or event.anchor or event.tag:
-            self.note(event, messages.not_a_mapping(_what(event)))
+            self.note(event, messages.not_a_mapping(_noun_of(event)))
             _sequence_item(self, event, [], 0)
         self.get()  # DocumentEnd
         return True
@@ -178,7 +178,7 @@ class Builder:
             raise AbandonError
 
 
-def _what(event: Any) -> str:
+def _noun_of(event: Any) -> str:
     """Return how a message names the root of a document that is no mapping."""
     if event.__class__ is SequenceStartEvent:
         return "a list"

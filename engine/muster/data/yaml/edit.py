@@ -27,7 +27,7 @@ def set_value(text: str, document_index: int, path: Path, value: Tree) -> str:
     appends. Raises EditError if the document cannot be read, a parent is neither a mapping nor a list, or the
     text cannot be edited safely.
     """
-    expected = _with(_body(text, document_index), path, _valid(value), path)
+    expected = _with_value(_body(text, document_index), path, _valid(value), path)
     return _proven(text, document_index, expected, partial(_set, text, document_index, path, value))
 
 
@@ -36,7 +36,7 @@ def append(text: str, document_index: int, path: Path, item: Tree) -> str:
 
     Raises EditError as `set_value` does.
     """
-    target = _at(_body(text, document_index), path)
+    target = _value_at(_body(text, document_index), path)
     if target is None:
         return set_value(text, document_index, path, [item])
     if not isinstance(target, list):
@@ -52,20 +52,20 @@ def remove(text: str, document_index: int, path: Path) -> str:
     before = _body(text, document_index)
     if not path:
         raise EditError("a document cannot be removed from its file")
-    parent = _at(before, path[:-1])
-    if not _has(parent, path[-1]):
+    parent = _value_at(before, path[:-1])
+    if not _has_child(parent, path[-1]):
         raise EditError(f"there is no {named(path)}")
-    expected = _with(before, path[:-1], _without(parent, path[-1]), path)
+    expected = _with_value(before, path[:-1], _without_child(parent, path[-1]), path)
     return _proven(text, document_index, expected, partial(_remove, text, document_index, path))
 
 
 def _set(text: str, index: int, path: Path, value: Tree, *, one_line: bool = False) -> str:
     """Splice `value` in; field by field if the old and the new value are both mappings with content."""
-    old = _at(_body(text, index), path)
+    old = _value_at(_body(text, index), path)
     if not (isinstance(old, dict) and isinstance(value, dict) and old and value):
         return Splicer(text, index, one_line=one_line).set(path, value)
     for key in value:
-        if key not in old or not _same(old[key], value[key]):
+        if key not in old or not _same_json(old[key], value[key]):
             text = _set(text, index, (*path, key), value[key], one_line=one_line)
     for key in old:
         if key not in value:
@@ -75,7 +75,7 @@ def _set(text: str, index: int, path: Path, value: Tree, *, one_line: bool = Fal
 
 def _remove(text: str, index: int, path: Path, *, one_line: bool = False) -> str:
     """Splice one child out; the only child is replaced by an empty collection."""
-    parent = _at(_body(text, index), path[:-1])
+    parent = _value_at(_body(text, index), path[:-1])
     splicer = Splicer(text, index, one_line=one_line)
     return splicer.set(path[:-1], type(parent)()) if len(parent) == 1 else splicer.remove(path)
 
@@ -95,7 +95,7 @@ def _proven(text: str, index: int, expected: Tree, edit: _Edit) -> str:
     for candidate in _candidates(text, edit):
         after = _load(candidate)
         loaded = {document.index: document.body for document in after.documents}
-        if len(after.problems) == len(before.problems) and _same(list(wanted.items()), list(loaded.items())):
+        if len(after.problems) == len(before.problems) and _same_json(list(wanted.items()), list(loaded.items())):
             return candidate
     raise EditError("the text around this place is written in a way that cannot be edited safely; edit it by hand")
 
@@ -143,43 +143,43 @@ def _body(text: str, index: int) -> dict[str, Tree]:
     raise EditError(f"the file has no document {index}")
 
 
-def _has(tree: Tree, step: Step) -> bool:
+def _has_child(tree: Tree, step: Step) -> bool:
     if isinstance(tree, dict):
         return step in tree
     return isinstance(tree, list) and isinstance(step, int) and 0 <= step < len(tree)
 
 
-def _at(tree: Tree, path: Path) -> Tree:
+def _value_at(tree: Tree, path: Path) -> Tree:
     """Return the value at `path`, None if there is none."""
     for step in path:
-        if not _has(tree, step):
+        if not _has_child(tree, step):
             return None
         tree = tree[step]
     return tree
 
 
-def _with(tree: Tree, path: Path, value: Tree, whole: Path) -> Tree:
+def _with_value(tree: Tree, path: Path, value: Tree, whole: Path) -> Tree:
     """Return a copy of `tree` with `value` at `path`. EditError if the path leads through a scalar."""
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(step, str) and (tree is None or isinstance(tree, dict)):
-        return (tree or {}) | {step: _with((tree or {}).get(step), rest, value, whole)}
+        return (tree or {}) | {step: _with_value((tree or {}).get(step), rest, value, whole)}
     if isinstance(step, int) and (tree is None or isinstance(tree, list)) and 0 <= step <= len(items := tree or []):
         below = items[step] if step < len(items) else None
-        return [*items[:step], _with(below, rest, value, whole), *items[step + 1 :]]
+        return [*items[:step], _with_value(below, rest, value, whole), *items[step + 1 :]]
     depth = len(whole) - len(path)
     kind = "a mapping" if isinstance(tree, dict) else "a list" if isinstance(tree, list) else "a single value"
     raise EditError(f"{named(whole[:depth])} is {kind}: there is no place for {named(whole)}")
 
 
-def _without(parent: Tree, step: Step) -> Tree:
+def _without_child(parent: Tree, step: Step) -> Tree:
     """Return a copy of a mapping or list without one child."""
     if isinstance(parent, dict):
         return {key: value for key, value in parent.items() if key != step}
     return [item for index, item in enumerate(parent) if index != step]
 
 
-def _same(left: Tree, right: Tree) -> bool:
+def _same_json(left: Tree, right: Tree) -> bool:
     """Whether two trees are the same in JSON's terms: `1`, `1.0` and `true` differ, the order of keys does not."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)

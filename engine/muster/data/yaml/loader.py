@@ -148,7 +148,7 @@ def syntax_fault(error: yaml.YAMLError, data: bytes) -> Fault:
         return Fault(messages.syntax(problem, "", 0), 1, 1)
     if (context, problem) in _AT_CONTEXT and since is not None:
         mark, since = since, None
-    line, column = _within(data, mark.line, mark.column)
+    line, column = _place_within(data, mark.line, mark.column)
     if problem == _TOO_DEEP:
         return Fault(messages.too_deep(limits.DEPTH), line + 1, column + 1)
     text = _line(data, line)
@@ -161,7 +161,7 @@ def syntax_fault(error: yaml.YAMLError, data: bytes) -> Fault:
     return Fault(messages.syntax(problem, text[column:], begins), line + 1, column + 1)
 
 
-def _within(data: bytes, line: int, column: int) -> tuple[int, int]:
+def _place_within(data: bytes, line: int, column: int) -> tuple[int, int]:
     """Return the place, or for one behind all text the end of that."""
     text = data.rstrip()
     last = text.count(b"\n")

@@ -94,9 +94,9 @@ class Connection:
             async with asyncio.timeout(_LAST_SECONDS):
                 if writer.can_write_eof():
                     writer.write_eof()
-                left = _LAST_BYTES
-                while left > 0 and (piece := await reader.read(HEAD_BYTES)):
-                    left -= len(piece)
+                remaining = _LAST_BYTES
+                while remaining > 0 and (piece := await reader.read(HEAD_BYTES)):
+                    remaining -= len(piece)
 
     async def _exchange(self, reader: StreamReader, writer: StreamWriter, certificate: bytes | None) -> bool:
         """Read one request and answer it. Returns False after the last one: after every error, and after every body

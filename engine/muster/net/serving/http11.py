@@ -22,7 +22,7 @@ END: Final = b"\r\n\r\n"
 #: The most headers.
 _MOST_FIELDS: Final = 64
 #: Headers that may not be repeated.
-_ONCE: Final = frozenset((b"authorization", b"content-length", b"host", b"transfer-encoding"))
+_SINGLE_HEADERS: Final = frozenset((b"authorization", b"content-length", b"host", b"transfer-encoding"))
 #: What a line of a head consists of: RFC 9110, 5.5.
 _TEXT: Final = bytes((0x09, *range(0x20, 0x7F), *range(0x80, 0x100)))
 _VERSIONS: Final = (b"1.0", b"1.1")
@@ -135,7 +135,7 @@ def _check_lines(head: bytes) -> None:
     if any(line.startswith((b" ", b"\t")) for line in lines):
         raise RequestError(HTTPStatus.BAD_REQUEST, "a header is folded")
     names = [line.partition(b":")[0].lower() for line in lines[1:]]
-    for name in _ONCE:
+    for name in _SINGLE_HEADERS:
         if names.count(name) > 1:
             raise RequestError(HTTPStatus.BAD_REQUEST, f"{name.decode()} is sent twice")
 

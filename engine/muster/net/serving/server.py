@@ -41,7 +41,7 @@ def server_context(certificate: Path, key: Path, client_authority: Path | None, 
 
 
 #: The most connections, if there are twice as many descriptors: git and files need the rest.
-_MOST: Final = 2048
+_MOST_CONNECTIONS: Final = 2048
 #: One address may have one out of this many connections: many agents may share an address, behind a proxy.
 _SHARE: Final = 2
 #: One out of this many of an address' connections are accepted, or closed, in one go.
@@ -86,7 +86,7 @@ class HttpServer:
     ) -> None:  # fmt: skip
         """Open the listening socket. OSError if that fails."""
         self.context = context
-        self.most = most or min(_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self.most = most or min(_MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self._share = max(1, self.most // _SHARE)
         self._batch = max(1, self._share // _PARTS)
         self._listener = socket(AF_INET6 if ":" in address[0] else AF_INET)
