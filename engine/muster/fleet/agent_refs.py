@@ -69,13 +69,13 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     unheard = frozenset(missing - gone)
     ids = sorted({*fleet.objects, *accepted_by_ref(fleet)})
     clusters = {id_.name for id_ in ids if kind_of(id_) in CLUSTERS}
-    mute = (recorded & present & clusters) - speaking - elsewhere - _unverified(agents)
+    fallen_silent = (recorded & present & clusters) - speaking - elsewhere - _unverified(agents)
     unread = (fleet.refs.unread & recorded & clusters) - elsewhere - _unverified(agents)
-    lost = _lost(fleet, agents, ids, gone - agents.retired | mute | unread, elsewhere)
+    lost = _lost(fleet, agents, ids, gone - agents.retired | fallen_silent | unread, elsewhere)
     findings = [
-        messages.agent_gone(id_, declared=id_ in fleet.objects, exists=id_.name in mute)
+        messages.agent_gone(id_, declared=id_ in fleet.objects, exists=id_.name in fallen_silent)
         for id_ in ids
-        if kind_of(id_) in CLUSTERS and id_.name in gone | mute
+        if kind_of(id_) in CLUSTERS and id_.name in gone | fallen_silent
     ]
     if unheard and not agents.unrecorded:
         findings.append(messages.unheard_clusters(sorted(unheard)))
@@ -86,7 +86,12 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         fleet,
         objects=_without_leases(fleet, {id_.name for id_ in lost} & unread),
         refs=RefsRead(
-            frozenset(present & (speaking | recorded) - mute), unheard, withheld, lost, unread, agents.identities
+            frozenset(present & (speaking | recorded) - fallen_silent),
+            unheard,
+            withheld,
+            lost,
+            unread,
+            agents.identities,
         ),
         # A ref that is missing here and not known to be gone may still exist.
         departed={
@@ -117,7 +122,7 @@ def _unverified_findings(fleet: Fleet, agents: Agents, ids: Iterable[ObjectId]) 
 
 def _unverified(agents: Agents) -> frozenset[str]:
     """The clusters whose refs hold something not verified as their agents'."""
-    return frozenset(name for name, behind in (agents.identities or {}).items() if not behind.user)
+    return frozenset(name for name, signer in (agents.identities or {}).items() if not signer.user)
 
 
 def _lost(
@@ -234,9 +239,9 @@ def depending_on_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[Object
     denied = requests_denied_by_people(fleet.read.parts)
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
-        beside = kind in _NEIGHBOURS and id_.namespace in names
+        of_lost_cluster = kind in _NEIGHBOURS and id_.namespace in names
         requests_certificate = (
             kind is CSR and id_ not in fleet.objects and id_ not in denied and _cluster_of_request(fleet, id_) in names
         )
-        if beside or requests_certificate:
+        if of_lost_cluster or requests_certificate:
             yield id_

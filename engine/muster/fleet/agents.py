@@ -47,7 +47,7 @@ _PROPOSED: Final = frozenset(("hubAcceptsClient", "leaseDurationSeconds", "manag
 #: The longest lease an agent may propose: only people may decide that a cluster is watched less often than hourly.
 LONGEST_PROPOSED_SECONDS: Final = 3600
 #: These control the lifetime of an object on a live hub.
-_LIFE: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
+_LIFECYCLE_FIELDS: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
 #: Decided by the hub; an agent that reports one only repeats it, or lies.
 DECIDED_CONDITIONS: Final = frozenset((
     ACCEPTED, "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
@@ -80,8 +80,8 @@ def filter_part(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredP
     if kind in CLUSTERS:
         return _of_cluster(part, body, refused, list(declared))
     metadata = mapping_at(body, "metadata")
-    refused += [f"metadata.{name}" for name in _LIFE if name in metadata]
-    body["metadata"] = {name: value for name, value in metadata.items() if name not in _LIFE}
+    refused += [f"metadata.{name}" for name in _LIFECYCLE_FIELDS if name in metadata]
+    body["metadata"] = {name: value for name, value in metadata.items() if name not in _LIFECYCLE_FIELDS}
     if kind is CSR:
         return _request(body, refused, cluster)
     if kind is CLUSTER_DEPLOYMENT:
@@ -115,7 +115,9 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
     labels = _labels(metadata, declared)
     if labels:
         refused.append(f"metadata.labels ({', '.join(_abbreviated([key for key, _ in labels]))})")
-    refused += [f"metadata.{name}" for name in ("annotations", *_LIFE) if _requests(metadata, name, declared)]
+    refused += [
+        f"metadata.{name}" for name in ("annotations", *_LIFECYCLE_FIELDS) if _requests(metadata, name, declared)
+    ]
     body["metadata"] = {"name": part.id.name}
     spec = mapping_at(body, "spec")
     wrong = [name for name in sorted(spec) if not _proposable(name, spec[name])]
@@ -215,14 +217,14 @@ def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIde
     `identities`: the verified signer of each cluster's ref, if agents must sign. A ref without a verified signer may
     only declare that its cluster exists and request a certificate, in any requester's name.
     """
-    everything = list(parts)
+    all_parts = list(parts)
     declared: dict[ObjectId, list[Tree]] = defaultdict(list)
-    for part in everything:
+    for part in all_parts:
         if not part.source.ref and "spec" in part.body:
             declared[part.id].append(part.body)
-    named = _request_owners(everything)
+    named = _request_owners(all_parts)
     filtered = FilteredParts()
-    for part in everything:
+    for part in all_parts:
         if not part.source.ref:
             filtered.parts.append(part)
             continue
@@ -232,19 +234,19 @@ def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIde
             continue
         if identities is not None:
             user = identities.get(cluster, _UNVERIFIED).user
-            stranger = part if user else _unverified_part(part)
-            if stranger is None:
+            unverified = part if user else _unverified_part(part)
+            if unverified is None:
                 continue  # one finding covers the whole ref
-            part = stranger
+            part = unverified
             if reason := _wrong_user(part, user):
                 filtered.findings.append(messages.refused_agent_part(part, reason))
                 continue
         if says_nothing(part):
             filtered.bare.append(part)
-        left = filter_part(part, cluster, declared.get(part.id, ()))
-        filtered.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
-        filtered.asked.setdefault(part.id, {}).update(left.labels)
-        filtered.parts.append(replace(part, body=left.body))
+        allowed = filter_part(part, cluster, declared.get(part.id, ()))
+        filtered.findings.extend(messages.refused_agent_field(part, cluster, name) for name in allowed.refused)
+        filtered.asked.setdefault(part.id, {}).update(allowed.labels)
+        filtered.parts.append(replace(part, body=allowed.body))
     return filtered
 
 

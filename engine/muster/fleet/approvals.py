@@ -118,16 +118,16 @@ def vouching_requests(
         return [name for name in vouched if isinstance(name, str)]
     if not any(part.source.ref for part in obj.parts):
         return []
-    behind = None if identities is None else identities.get(cluster, SignerIdentity())
-    renews = isinstance(obj.spec.get("username"), str) if behind is None else bool(behind.certificate)
+    signer = None if identities is None else identities.get(cluster, SignerIdentity())
+    renews = isinstance(obj.spec.get("username"), str) if signer is None else bool(signer.certificate)
     vouchers = dict[str, None]()
     for id_, body in sorted(previous.items()) if renews else ():
         if id_ == obj.id or not CSR.has(id_) or not (text := dig(body, *CERTIFICATE)):
             continue
         owner = mapping_at(body, "metadata", "labels").get(CLUSTER_NAME)
-        if owner == cluster and (behind is None or _digest(text) == behind.certificate):
-            further = dig(body, *DECIDED, VOUCHED)
-            vouchers |= dict.fromkeys((id_.name, *(further if isinstance(further, list) else ())))
+        if owner == cluster and (signer is None or _digest(text) == signer.certificate):
+            earlier = dig(body, *DECIDED, VOUCHED)
+            vouchers |= dict.fromkeys((id_.name, *(earlier if isinstance(earlier, list) else ())))
     vouchers.pop(obj.id.name, None)
     return list(vouchers)
 

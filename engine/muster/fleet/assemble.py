@@ -153,9 +153,9 @@ class _Joining:
             self.broken.add(id_)
             self.objects[id_] = Object(id_, parts[0].body, tuple(parts))
             return
-        self.objects[id_], conflicts, twice = assembled
-        self.findings.extend((*twice, *_conflict_findings(self.objects[id_], conflicts)))
-        repeated = (finding for finding in twice if finding.code == Code.REPORT_REPEATS_PART)
+        self.objects[id_], conflicts, repeats = assembled
+        self.findings.extend((*repeats, *_conflict_findings(self.objects[id_], conflicts)))
+        repeated = (finding for finding in repeats if finding.code == Code.REPORT_REPEATS_PART)
         by_people = any(finding.severity is Severity.ERROR for finding in repeated)
         if conflicts or (by_people and not is_forgotten(id_)):
             self.broken.add(id_)

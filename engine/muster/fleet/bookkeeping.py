@@ -17,24 +17,24 @@ from muster.fleet.schemas import load_schema
 
 @dataclass(frozen=True, slots=True)
 class KeyOrder:
-    """The order of keys in one place. `known`: those that the schema names, in its order; `other`: below any other key,
+    """The order of keys in one place. `fields`: the keys of the schema, in its order; `other`: below any other key,
     or in each item of a list."""
 
-    known: Mapping[str, "KeyOrder"] = field(default_factory=dict)
+    fields: Mapping[str, "KeyOrder"] = field(default_factory=dict)
     other: "KeyOrder | None" = None
 
     def of(self, tree: Tree) -> Tree:
         """The tree with its keys in order."""
         if isinstance(tree, dict):
-            names = [name for name in self.known if name in tree]
-            names += sorted(tree.keys() - self.known.keys()) if len(names) < len(tree) else ()
+            names = [name for name in self.fields if name in tree]
+            names += sorted(tree.keys() - self.fields.keys()) if len(names) < len(tree) else ()
             return {name: self._below(name).of(tree[name]) for name in names}
         if isinstance(tree, list):
             return [(self.other or BY_NAME).of(item) for item in tree]
         return tree
 
     def _below(self, name: str) -> "KeyOrder":
-        return self.known.get(name) or self.other or BY_NAME
+        return self.fields.get(name) or self.other or BY_NAME
 
 
 #: Where no schema says anything.

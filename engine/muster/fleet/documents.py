@@ -26,7 +26,7 @@ DEFAULT_NAMESPACE = "default"
 
 def signature(body: Tree) -> str:
     """What identifies a document of no known kind: its kind and name, or all of it if it has none."""
-    named = _named(body) if isinstance(body, dict) else DocumentIdentity()
+    named = _stated_identity(body) if isinstance(body, dict) else DocumentIdentity()
     return repr(tuple(named)) if named.kind and named.name else repr(body)
 
 
@@ -93,7 +93,7 @@ def add_body(
 def _is_misspelt(reading: FilesRead, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
     """Was a document of an unknown kind meant to be an object, or a list of objects, of the fleet?"""
     if isinstance(items := body.get("items"), list):
-        ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
+        ids = {id_ for entry in items if (id_ := identified(_stated_identity(entry))) is not None}
         if ids:
             reading.findings.append(messages.misspelt_list(place, name))
             reading.broken |= ids
@@ -111,7 +111,7 @@ def _is_misspelt(reading: FilesRead, place: messages.Origin, group: str, name: s
     return True
 
 
-def _named(body: Tree) -> DocumentIdentity:
+def _stated_identity(body: Tree) -> DocumentIdentity:
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
     return DocumentIdentity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
 

@@ -25,7 +25,7 @@ from muster.version import __version__
 #: All codes of faults in muster. A failed built-in policy costs its condition or taint alone: the object is still
 #: decided.
 OURS = frozenset((Code.FAULT_AT_OBJECT, Code.FAULT, Code.FAULT_IN_BUILT_IN_POLICY))
-_HOME = f"{Path(__file__).resolve().parents[1]}/"
+_PACKAGE_FOLDER = f"{Path(__file__).resolve().parents[1]}/"
 _MOST_FRAMES = 3
 _REPORT = "Please report this line: of your fleet it contains only the object's name."
 
@@ -147,6 +147,10 @@ def fault_text(error: BaseException) -> str:
     import traceback
 
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own_frames = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
-    places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in own_frames)
+    own_frames = [(code, line) for code, line in codes if code.co_filename.startswith(_PACKAGE_FOLDER)][::-1][
+        :_MOST_FRAMES
+    ]
+    places = ", ".join(
+        f"{code.co_filename[len(_PACKAGE_FOLDER) :]}:{line} in {code.co_name}" for code, line in own_frames
+    )
     return f"{type(error).__name__} at {places or 'no line of ours'} (muster {__version__})"

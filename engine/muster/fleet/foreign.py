@@ -43,9 +43,9 @@ def foreign_objects(source: SourceFile, index: int, line: int, item: int | None,
     if item is None and isinstance(items, list) and str(body["kind"]).endswith(_LIST):
         for number, entry in enumerate(items):
             if isinstance(entry, dict):
-                yield from _named(source, index, line, number, _typed(body, entry))
+                yield from _named_objects(source, index, line, number, _typed(body, entry))
     else:
-        yield from _named(source, index, line, item, body)
+        yield from _named_objects(source, index, line, item, body)
 
 
 def _typed(body: Tree, entry: Tree) -> Tree:
@@ -53,7 +53,7 @@ def _typed(body: Tree, entry: Tree) -> Tree:
     return {"apiVersion": body["apiVersion"], "kind": str(body["kind"]).removesuffix(_LIST), **entry}
 
 
-def _named(source: SourceFile, index: int, line: int, item: int | None, body: Tree) -> Iterator[Foreign]:
+def _named_objects(source: SourceFile, index: int, line: int, item: int | None, body: Tree) -> Iterator[Foreign]:
     metadata, api_version, kind = mapping_at(body, "metadata"), body["apiVersion"], body["kind"]
     name, namespace = metadata.get("name"), metadata.get("namespace")
     generated = name is None and isinstance(metadata.get("generateName"), str)

@@ -20,9 +20,9 @@ from muster.fleet.leases import CLUSTER_NAME
 
 #: Conditions of a ManagedCluster that the hub alone writes; the agent's own are the others. That it joined its agent
 #: says once, and need not say again: it stays known when the agent's report goes.
-_OF_THE_HUB: Final = DECIDED_CONDITIONS | {"ManagedClusterJoined"}
+_HUB_CONDITIONS: Final = DECIDED_CONDITIONS | {"ManagedClusterJoined"}
 #: Conditions of an add-on that the hub's add-on manager writes.
-_OF_THE_ADD_ON_MANAGER: Final = frozenset((
+_ADD_ON_MANAGER_CONDITIONS: Final = frozenset((
     "Configured", "HostingClusterValidity", "HostingManifestApplied", "ManifestApplied", "Progressing",
     "RegistrationApplied",
 ))  # fmt: skip
@@ -45,7 +45,7 @@ def agent_part(kind: Kind, body: Tree) -> Tree:
 
 
 def _cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
-    yield "status", _status(body, lambda c: c.get("type") not in _OF_THE_HUB and c.get("reason") != SILENCE_BY_HUB)
+    yield "status", _status(body, lambda c: c.get("type") not in _HUB_CONDITIONS and c.get("reason") != SILENCE_BY_HUB)
 
 
 def _karmada_cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
@@ -53,7 +53,9 @@ def _karmada_cluster(body: Tree) -> Iterator[tuple[str, Tree]]:
 
 
 def _add_on(body: Tree) -> Iterator[tuple[str, Tree]]:
-    status = _status(body, lambda c: c.get("type") not in _OF_THE_ADD_ON_MANAGER and c.get("reason") != SILENCE_BY_HUB)
+    status = _status(
+        body, lambda c: c.get("type") not in _ADD_ON_MANAGER_CONDITIONS and c.get("reason") != SILENCE_BY_HUB
+    )
     yield "status", {"conditions": status["conditions"]} if "conditions" in status else {}
 
 

@@ -106,7 +106,7 @@ class Origin:
     item: int | None = None
 
 
-def _at(origin: Origin) -> Place:
+def _place_of(origin: Origin) -> Place:
     return Place(origin.source.label, origin.document.line, 1)
 
 
@@ -114,8 +114,8 @@ def _at_key(origin: Origin, key: str) -> Place:
     """The place of a field of the body. Reads the file again."""
     from muster.data.yaml.positions import locate  # only needed for findings
 
-    inside = (key,) if origin.item is None else ("items", origin.item, key)
-    mark = locate(content_of(origin.source), origin.document.index, inside, label=origin.source.label)
+    field_path = (key,) if origin.item is None else ("items", origin.item, key)
+    mark = locate(content_of(origin.source), origin.document.index, field_path, label=origin.source.label)
     return Place(origin.source.label, mark.line, mark.column)
 
 
@@ -170,8 +170,8 @@ def of_lost_objects(about: Finding, ids: Sequence[ObjectId]) -> Finding:
 
 def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """The Fleet object is invalid."""
-    instead = "the last valid settings stay" if remembered else "the defaults are"
-    message = f"the settings of the Fleet do not count: {instead} in force, and no pulses are published"
+    in_force = "the last valid settings stay" if remembered else "the defaults are"
+    message = f"the settings of the Fleet do not count: {in_force} in force, and no pulses are published"
     hint = "fix the Fleet: other findings name its errors"
     place = parts[0].place if parts else Place("")
     return finding(Code.SETTINGS_IGNORED, message, place, hint=hint, object_=parts[0].id if parts else None)
@@ -188,7 +188,7 @@ def item_without_kind(source: SourceFile, document: Document, item: int) -> Find
 def missing_identity(origin: Origin, message: str) -> Finding:
     """A document does not identify its object."""
     return finding(
-        Code.MISSING_IDENTITY, message, _at(origin), hint="every object needs apiVersion, kind and metadata.name"
+        Code.MISSING_IDENTITY, message, _place_of(origin), hint="every object needs apiVersion, kind and metadata.name"
     )
 
 
@@ -205,7 +205,7 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
     return finding(
         Code.UNKNOWN_KIND,
         message,
-        _at(origin),
+        _place_of(origin),
         hint=hint or f"for another program's object, add {group!r} to the list Fleet.spec.foreign",
     )
 
@@ -235,7 +235,7 @@ def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds
     return finding(
         Code.MISSING_IDENTITY,
         f"the document has no {missing}, so it does not identify an object",
-        _at(origin),
+        _place_of(origin),
         hint=hint,
     )
 
@@ -243,7 +243,9 @@ def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds
 def misspelt_list(origin: Origin, name: str) -> Finding:
     """A list of the fleet's objects has a wrong kind."""
     message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay unchanged until then"
-    return finding(Code.UNKNOWN_KIND, message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
+    return finding(
+        Code.UNKNOWN_KIND, message, _place_of(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR
+    )
 
 
 def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
@@ -251,7 +253,7 @@ def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
     names = ", ".join(map(str, ids))
     message = f"the document has neither apiVersion nor kind, and nothing else declares {names}"
     hint = "write both into it again, or remove the document with the object"
-    return finding(Code.MISSING_IDENTITY, message, _at(origin), hint=hint, object_=ids[0])
+    return finding(Code.MISSING_IDENTITY, message, _place_of(origin), hint=hint, object_=ids[0])
 
 
 _STATES = {
@@ -277,27 +279,27 @@ def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
     """A version of a known kind that is not read."""
     versions = ", ".join(BY_GROUP_KIND[id_.group, id_.kind].versions)
     message = f"{id_.kind} has no version {version!r} here"
-    return finding(Code.UNSUPPORTED_VERSION, message, _at(origin), hint=f"use one of: {versions}", object_=id_)
+    return finding(Code.UNSUPPORTED_VERSION, message, _place_of(origin), hint=f"use one of: {versions}", object_=id_)
 
 
 def assumed_namespace(origin: Origin, kind: Kind, name: str) -> Finding:
     """An agent's object without a namespace, where its cluster's is nearly always meant."""
     message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and belongs to a cluster of that name"
     return finding(
-        Code.NAMESPACE_OUT_OF_PLACE, message, _at(origin), hint="add metadata.namespace: the name of its cluster"
+        Code.NAMESPACE_OUT_OF_PLACE, message, _place_of(origin), hint="add metadata.namespace: the name of its cluster"
     )
 
 
 def dropped_namespace(origin: Origin, kind: Kind, name: str, namespace: Tree) -> Finding:
     """A cluster-scoped object has a namespace."""
     message = f"{kind.name} {name!r} is cluster-scoped; its namespace {namespace!r} is dropped"
-    return finding(Code.NAMESPACE_OUT_OF_PLACE, message, _at(origin), hint="remove metadata.namespace")
+    return finding(Code.NAMESPACE_OUT_OF_PLACE, message, _place_of(origin), hint="remove metadata.namespace")
 
 
 def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
     """A name that must not become a path."""
     message = f"{id_.name if not id_.namespace else f'{id_.namespace}/{id_.name}'!r} is not a valid name"
-    return finding(Code.MALFORMED_VALUE, message, _at(origin),
+    return finding(Code.MALFORMED_VALUE, message, _place_of(origin),
                    hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
 
 

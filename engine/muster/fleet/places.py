@@ -74,8 +74,8 @@ def plain_steps(body: Tree, path: AnyPath, list_keys: ListKeys) -> At:
 def _locate(part: Part, steps: At) -> Place:
     from muster.data.yaml.positions import locate  # only needed for findings
 
-    inside = ("items", part.item, *steps) if part.item is not None else steps
-    mark = locate(content_of(part.source), part.index, inside, label=part.source.label)
+    in_document = ("items", part.item, *steps) if part.item is not None else steps
+    mark = locate(content_of(part.source), part.index, in_document, label=part.source.label)
     return Place(part.source.label, mark.line, mark.column)
 
 
@@ -85,8 +85,8 @@ def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Plac
     from muster.data.yaml.scalars import Position, position_in_scalar
 
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
-    inside = ("items", part.item, *path) if part.item is not None else path
+    in_document = ("items", part.item, *path) if part.item is not None else path
     data = content_of(part.source)
-    mark = locate(data, part.index, inside, label=part.source.label)
+    mark = locate(data, part.index, in_document, label=part.source.label)
     at = position_in_scalar(text_lines(data), Position(mark.value_line, mark.value_column), mark.style, offset)
     return Place(part.source.label, at.line, at.column), excerpt(data, at.line, at.column)

@@ -48,12 +48,12 @@ def without_detected_conditions(
     if not detected:
         return all_parts, []
     findings: list[Finding] = []
-    left = []
+    remaining = []
     for part in all_parts:
         others = [type_ for type_ in _hand_written_types(part) if detected.get(type_, part) is not part]
         findings.extend(_refused(part, type_, detected[type_]) for type_ in dict.fromkeys(others))
-        left.append(_without_reported(part, frozenset(others)) if others else part)
-    return left, findings
+        remaining.append(_without_reported(part, frozenset(others)) if others else part)
+    return remaining, findings
 
 
 def _hand_written_types(part: Part) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _describe(error: "ValidationError", field: str) -> tuple[Code, str, str]:
         return Code.VALUE_NOT_ALLOWED, f"{field} must be {_shown(limit)}, not {value}", ""
     if keyword == "format":
         return _FORMATS[limit][0], f"{field} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
-    if keyword == "pattern" and (allowed := _WORDS.fullmatch(limit)):
+    if keyword == "pattern" and (allowed := _ALTERNATIVES.fullmatch(limit)):
         choices = allowed[1].split("|")
         hint = did_you_mean(str(instance), choices) or _listing("one of", choices)
         return Code.VALUE_NOT_ALLOWED, f"{field} cannot be {value}", hint
@@ -164,7 +164,7 @@ def _right_form(error: "ValidationError") -> str:
 
 
 #: A pattern that lists words, for a value that may also be a mapping.
-_WORDS = Regex(r"\^\((\w+(?:\|\w+)+)\)\$")
+_ALTERNATIVES = Regex(r"\^\((\w+(?:\|\w+)+)\)\$")
 
 
 def _alternatives(values: Sequence[str]) -> str:

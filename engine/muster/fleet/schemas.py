@@ -107,13 +107,13 @@ def _pruned(value: Tree, schema: Mapping[str, Tree], file: Mapping[str, Tree]) -
 def _resolved(schema: Mapping[str, Tree], file: Mapping[str, Tree]) -> tuple[Mapping[str, Tree], Mapping[str, Tree]]:
     """Follow `$ref`: return the definition, narrowed by what is beside the reference, and its file."""
     while (reference := schema.get("$ref")) is not None:
-        beside = schema
+        siblings = schema
         name, _, pointer = reference.partition("#")
         schema = file = _file(name) if name else file
         for step in pointer.strip("/").split("/"):
             schema = schema[step]
-        if "properties" in beside:
-            schema = {**schema, "properties": {**schema.get("properties", {}), **beside["properties"]}}
+        if "properties" in siblings:
+            schema = {**schema, "properties": {**schema.get("properties", {}), **siblings["properties"]}}
     return schema, file
 
 

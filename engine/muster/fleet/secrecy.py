@@ -34,7 +34,7 @@ def screened(kind: Kind, body: Tree) -> Screened:
         manifests = dig(body, "spec", "workload", "manifests")
         held = [m for m in manifests if _is_secret(m)] if isinstance(manifests, list) else []
         if held:
-            return Screened(None, reason=f"{len(held)} of the manifests in it {_are(len(held))}")
+            return Screened(None, reason=f"{len(held)} of the manifests in it {_are_secrets(len(held))}")
     left_out: list[str] = []
     clean = _clean(body, "", left_out)
     keys = [path for path in left_out if path.startswith("!")]
@@ -49,7 +49,7 @@ def screened(kind: Kind, body: Tree) -> Screened:
     return Screened(clean, tuple(left_out))
 
 
-def _are(number: int) -> str:
+def _are_secrets(number: int) -> str:
     return "is a Secret" if number == 1 else "are Secrets"
 
 

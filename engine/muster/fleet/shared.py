@@ -36,8 +36,8 @@ from muster.fleet.view import ObjectIndex, View
 #: Kinds of a cluster's objects: their neighbourhood has a summary.
 OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
 #: Kinds of those that others may read.
-_READ: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
-_HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ))
+_READ_KINDS: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
+_HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ_KINDS))
 #: Those of which others do not even read the decisions.
 _UNDECIDED: Final = _HIDDEN - {(MANIFEST_WORK.group, MANIFEST_WORK.name)}
 #: The decisions about a derived work that others may read.
@@ -85,7 +85,7 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
     """Yield the clusters' objects that wide stages may read."""
     clusters, leases = list[ObjectId](), list[Object]()
     for obj in sound:
-        if obj.kind in _READ:
+        if obj.kind in _READ_KINDS:
             yield obj
         if obj.kind in CLUSTERS:
             clusters.append(obj.id)

@@ -37,11 +37,11 @@ def held_by_reports(
 ) -> HeldByReports:
     """Return what agents' unreadable files hold. `inputs`: the parts that count, of people and agents; `previous`: what
     the last run derived."""
-    everything, bare = inputs.parts, inputs.bare
-    sound = {part.id for part in everything if not (part.source.ref and says_nothing(part))}
-    reporting = {part.source.ref for part in everything if kind_of(part.id) in CLUSTERS and "status" in part.body}
-    requested = {part.id for part in everything if CSR.has(part.id) and "spec" in part.body}
-    denied = requests_denied_by_people(everything)
+    parts, bare = inputs.parts, inputs.bare
+    sound = {part.id for part in parts if not (part.source.ref and says_nothing(part))}
+    reporting = {part.source.ref for part in parts if kind_of(part.id) in CLUSTERS and "status" in part.body}
+    requested = {part.id for part in parts if CSR.has(part.id) and "spec" in part.body}
+    denied = requests_denied_by_people(parts)
     broken, clusters = set[ObjectId](), set[str]()
     for ref in {*unread, *(part.source.ref for part in bare)}:
         reports, cluster = unread.get(ref, UnreadReports()), cluster_of(ref)
@@ -88,5 +88,5 @@ def _is_kept(id_: ObjectId, cluster: str, sound: Collection[ObjectId]) -> bool:
     """Does the object of an agent's cluster keep its state? Other than a score, it must be declared elsewhere."""
     if CLUSTER_DEPLOYMENT.has(id_):
         return id_.name == cluster and id_ in sound
-    beside = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace == cluster
-    return beside and ADD_ON_PLACEMENT_SCORE.has(id_) is not (id_ in sound)
+    in_its_namespace = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace == cluster
+    return in_its_namespace and ADD_ON_PLACEMENT_SCORE.has(id_) is not (id_ in sound)

@@ -20,10 +20,10 @@ from muster.regex import Regex, RegexMatch
 #: The built-in policies that decide the conditions, with the seed's names.
 _DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}
 #: The seed's names and today's.
-_TODAY: Final = {"Available": "LastKnownReconciled", "Ready": "Reconciled"}
-_SEED: Final = {today: seed for seed, today in _TODAY.items()}
+_TODAY_BY_SEED: Final = {"Available": "LastKnownReconciled", "Ready": "Reconciled"}
+_SEED_BY_TODAY: Final = {today: seed for seed, today in _TODAY_BY_SEED.items()}
 #: The names in both vocabularies.
-NAMES: Final = frozenset((*_TODAY, *_SEED))
+NAMES: Final = frozenset((*_TODAY_BY_SEED, *_SEED_BY_TODAY))
 _SPEAK: Final = frozenset((*_DECIDED, "adapters-pulses"))
 #: How policies read conditions of the object, as opposed to those in adapters' reports.
 _READ: Final = (
@@ -34,7 +34,7 @@ _READ: Final = (
 
 def seed_name(type_: str) -> str:
     """Return the seed's name of a condition type."""
-    return _SEED.get(type_, type_)
+    return _SEED_BY_TODAY.get(type_, type_)
 
 
 def translate_builtin(builtin: Mapping[ObjectId, Object], settings: Settings) -> Mapping[ObjectId, Object]:
@@ -47,7 +47,7 @@ def translate_builtin(builtin: Mapping[ObjectId, Object], settings: Settings) ->
 def _translated(obj: Object) -> Object:
     spec = _spoken(obj.spec)
     if "type" in spec:
-        spec["type"] = _TODAY[spec["type"]]
+        spec["type"] = _TODAY_BY_SEED[spec["type"]]
     # The file is the same in both vocabularies, so its id must tell them apart.
     parts = tuple(replace(part, source=part.source._replace(oid=f"{part.source.oid}+reconciled")) for part in obj.parts)
     return replace(obj, body={**obj.body, "spec": spec}, parts=parts)
@@ -65,7 +65,7 @@ def _spoken(value: Tree) -> Tree:
 
 
 def _in_use(match: RegexMatch[str]) -> str:
-    return f"{match['before']}{_TODAY[match['name']]}{match['after']}"
+    return f"{match['before']}{_TODAY_BY_SEED[match['name']]}{match['after']}"
 
 
 def rename_conditions(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:
@@ -77,9 +77,9 @@ def rename_conditions(previous: dict[ObjectId, Tree], policies: Iterable[Object]
     names = {}
     for policy, seed in _DECIDED.items():
         if in_force.get(policy) == seed:
-            names[_TODAY[seed]] = seed
-        elif in_force.get(policy) == _TODAY[seed]:
-            names[seed] = _TODAY[seed]
+            names[_TODAY_BY_SEED[seed]] = seed
+        elif in_force.get(policy) == _TODAY_BY_SEED[seed]:
+            names[seed] = _TODAY_BY_SEED[seed]
     renamed = {
         id_: _renamed(id_, body, names)
         for id_, body in previous.items()
@@ -98,7 +98,7 @@ def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
     for condition in conditions:
         type_ = str(condition.get("type"))
         new = names.get(type_, type_)
-        if type_ in _SEED:
+        if type_ in _SEED_BY_TODAY:
             pass  # today's names have no other meaning
         elif new in types or (others and type_ == "Ready" and not _of_adapters(condition)):
             new = type_

@@ -35,7 +35,7 @@ from muster.fleet.reading import FilesRead, Suspect
 from muster.fleet.report_parts import is_forgotten, report_sections
 
 #: Kinds with derived parts that muster creates without a declaration.
-_OWN_MAKING = frozenset((PLACEMENT_DECISION.name, CLUSTER_PROFILE.name, LEASE.name, FLEET.name))
+_MADE_BY_MUSTER = frozenset((PLACEMENT_DECISION.name, CLUSTER_PROFILE.name, LEASE.name, FLEET.name))
 
 
 def read_again(source: SourceFile) -> FilesRead:
@@ -140,7 +140,7 @@ class Search:
 
 def _is_declared_by_people(id_: ObjectId, body: Tree) -> bool:
     """Do people declare this object, as opposed to muster itself?"""
-    if id_.kind in _OWN_MAKING or (id_.kind == MANAGED_CLUSTER_SET.name and id_.name in BUILT_IN):
+    if id_.kind in _MADE_BY_MUSTER or (id_.kind == MANAGED_CLUSTER_SET.name and id_.name in BUILT_IN):
         return False
     return id_.kind != CLUSTER_DEPLOYMENT.name or dig(body, "spec", "clusterName") is None
 
@@ -180,11 +180,11 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
         _hidden(search, past, suspects)
     for path in ignored_paths:
         if path in before:
-            search.keep(path, "ignored", search.lost(_held(before[path])), certain=True)
+            search.keep(path, "ignored", search.lost(_last_content(before[path])), certain=True)
     for skip in left_out:
         earlier = past.before((skip.path,)) or past.below(skip.path)
         for path, versions in earlier.items():
-            search.keep(path, skip.reason, search.lost(_held(versions)), certain=True)
+            search.keep(path, skip.reason, search.lost(_last_content(versions)), certain=True)
 
 
 #: So many suspect files are looked at beyond the last run.
@@ -199,7 +199,7 @@ def _hidden(search: Search, past: Past, suspects: Mapping[str, Suspect]) -> None
     """
     read = [path for path in sorted(suspects) if past.had(path, suspects[path].source.oid)]
     for path, (commit, versions) in past.replaced(read[:_MOST_HIDDEN]).items():
-        earlier = _held(versions)
+        earlier = _last_content(versions)
         state = _state(suspects[path], earlier)
         lost = {id_ for id_ in search.lost(earlier) if not _was_removed(search, id_)} if state else set()
         if lost:
@@ -223,8 +223,8 @@ def accounted_for(search: Search, past: Past | None) -> bool:
         search.broken.update(_unexplained(search, past))
         return True
     for path, versions in past.below("").items():
-        if earlier := _earlier(versions, search.reading.files.get(path, "")):
-            content = _held(earlier)
+        if earlier := _versions_before(versions, search.reading.files.get(path, "")):
+            content = _last_content(earlier)
             if content.unclear:
                 return False
             lost = search.lost(content, of_others=path not in search.unclear)
@@ -238,11 +238,11 @@ def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
     if not missing:
         return ()
     changed = (
-        (path, _earlier(versions_of_file, search.reading.files.get(path, "")))
+        (path, _versions_before(versions_of_file, search.reading.files.get(path, "")))
         for path, versions_of_file in past.below("").items()
     )
-    went = {part.id for _, versions in changed for version in versions for part in read_again(version).parts}
-    return (id_ for id_ in missing if id_ not in went)
+    moved = {part.id for _, versions in changed for version in versions for part in read_again(version).parts}
+    return (id_ for id_ in missing if id_ not in moved)
 
 
 def _was_proposed(search: Search, id_: ObjectId) -> bool:
@@ -252,8 +252,8 @@ def _was_proposed(search: Search, id_: ObjectId) -> bool:
 
 def earlier_content(versions: Sequence[SourceFile], oid: str) -> FilesRead | None:
     """What a file whose blob is now `oid` held before; None if it did not change."""
-    earlier = _earlier(versions, oid)
-    return _held(earlier) if earlier else None
+    earlier = _versions_before(versions, oid)
+    return _last_content(earlier) if earlier else None
 
 
 #: File names that declare a cluster, in a folder of the cluster's name.
@@ -270,11 +270,11 @@ def names_object(path: str, id_: ObjectId) -> bool:
     return plain in names and file.parent.name == id_.name
 
 
-def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
+def _versions_before(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
     return versions[1:] if versions and versions[0].oid == oid else versions
 
 
-def _held(versions: Sequence[SourceFile]) -> FilesRead:
+def _last_content(versions: Sequence[SourceFile]) -> FilesRead:
     """What a file held: its newest version and, while those are damaged themselves, earlier ones."""
     readings = []
     for version in versions[:_MOST_VERSIONS]:
@@ -296,5 +296,5 @@ def _state(suspect: Suspect, earlier: FilesRead) -> str:
         return "blank"
     if suspect.unreadable:
         return "broken"
-    earlier_unknown = {stranger for old in earlier.suspects for stranger in old.unknown_documents}
+    earlier_unknown = {signature for old in earlier.suspects for signature in old.unknown_documents}
     return "strange" if suspect.unknown_documents - earlier_unknown else ""

@@ -92,11 +92,11 @@ def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]
     earlier = earlier_content(search.past.before((path,)).get(path, ()), oid)
     if earlier is None:
         return frozenset()
-    had = {part.id for part in earlier.parts if _section(part.id) in part.body}
+    with_section = {part.id for part in earlier.parts if _section(part.id) in part.body}
     lost = set(search.lost(earlier))
     return frozenset(
         part.id for part in earlier.parts
-        if (declares(part.id, part.body) and part.id in lost if needs_declaration(part.id) else part.id in had)
+        if (declares(part.id, part.body) and part.id in lost if needs_declaration(part.id) else part.id in with_section)
     )  # fmt: skip
 
 
@@ -109,12 +109,12 @@ def _keep(search: Search, part: Part) -> None:
 
 def lost_declaration(part: Part, section: str) -> Finding:
     """Return the finding about a document that no longer declares its object, at the key that was probably meant."""
-    key, hint = _meant(part.body, section)
+    key, hint = _intended_section(part.body, section)
     message = f"{part.id} has no {section} here, and no other file gives it one: it stays as it was"
     return finding(Code.DECLARATION_LOST, message, place_of((part,), key), hint=hint, object_=part.id)
 
 
-def _meant(body: Mapping[str, Tree], section: str) -> tuple[tuple[str, ...], str]:
+def _intended_section(body: Mapping[str, Tree], section: str) -> tuple[tuple[str, ...], str]:
     """The path of what was probably meant as the section, and the hint."""
     for name in body:
         if slip_of(name, (section,)):
