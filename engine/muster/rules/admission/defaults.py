@@ -41,7 +41,7 @@ def _each(fill: _Fill) -> _Fill:
     return lambda tree: [fill(entry) for entry in tree] if isinstance(tree, list) else tree
 
 
-def _then(*fills: _Fill) -> _Fill:
+def _in_sequence(*fills: _Fill) -> _Fill:
     def fill(tree: Tree) -> Tree:
         for next_fill in fills:
             tree = next_fill(tree)
@@ -87,7 +87,7 @@ _PROBE = _with(
     {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
     httpGet=_with({"path": "/", "scheme": "HTTP"}),
 )
-_CONTAINER = _then(
+_CONTAINER = _in_sequence(
     _with(
         {"resources": {}, "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"},
         ports=_each(_with({"protocol": "TCP"})),
@@ -98,7 +98,7 @@ _CONTAINER = _then(
     _pull,
 )
 _MODE: Final = {"defaultMode": 0o644}
-_POD = _then(
+_POD = _in_sequence(
     _with(
         {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
          "terminationGracePeriodSeconds": 30, "securityContext": {}},
@@ -112,12 +112,12 @@ _POD = _then(
 )  # fmt: skip
 _TEMPLATE = _with({"metadata": {}}, spec=_POD)
 _ROLLING: Final = {"type": "RollingUpdate"}
-_JOB = _then(
+_JOB = _in_sequence(
     _with({"backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False}, template=_TEMPLATE), _parallel
 )
 _SERVICE = _with(
     {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"},
-    ports=_each(_then(_with({"protocol": "TCP"}), _target)),
+    ports=_each(_in_sequence(_with({"protocol": "TCP"}), _target)),
 )
 _RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -156,7 +156,7 @@ _KINDS: Final[Mapping[tuple[str, str], _Fill]] = {
         _with({"revisionHistoryLimit": 10, "updateStrategy": {}}, updateStrategy=_with(_ROLLING), template=_TEMPLATE)
     ),
     ("", "ReplicationController"): _kind(_with({"replicas": 1}, template=_TEMPLATE)),
-    ("", "Pod"): _kind(_then(_with({"enableServiceLinks": True}), _POD)),
+    ("", "Pod"): _kind(_in_sequence(_with({"enableServiceLinks": True}), _POD)),
     ("", "PodTemplate"): _with(template=_TEMPLATE),
     ("batch", "Job"): _kind(_JOB),
     ("batch", "CronJob"): _kind(

@@ -39,10 +39,10 @@ class ForeignObjects:
         if base is None:
             return cls(fleet, Resources(fleet.read.foreign), BodyLoader()), None
         kinds = {**base.read.foreign, **fleet.read.foreign}
-        both = Resources(
+        resources = Resources(
             {kind: (*fleet.read.foreign.get(kind, ()), *base.read.foreign.get(kind, ())) for kind in kinds}
         )
-        return cls(fleet, both, BodyLoader()), cls(base, both, BodyLoader())
+        return cls(fleet, resources, BodyLoader()), cls(base, resources, BodyLoader())
 
     def id_of(self, foreign: Foreign) -> ObjectId:
         """Return the id of an object, with the namespace that it would have."""
@@ -80,15 +80,15 @@ class ForeignChange:
     id: ObjectId
     resource: Resource
     now: ForeignObjects
-    one: Foreign | None
+    new: Foreign | None
     base: ForeignObjects | None
     old: Foreign | None
 
     def request(self) -> AdmissionRequest:
         """Load both sides."""
-        obj = None if self.one is None else self.now.object(self.one)
+        obj = None if self.new is None else self.now.object(self.new)
         before = None if self.old is None or self.base is None else self.base.object(self.old)
-        document = self.one or self.old
+        document = self.new or self.old
         version = "" if document is None else document.version
         return AdmissionRequest(self.id, self.resource, operation(obj, before), version, obj, before, {})
 
@@ -100,10 +100,10 @@ def foreign_requests(
     fleet, broken = now.fleet, now.broken_files()
     for resource in wanted:
         kind = resource.group, resource.kind
-        news = _by_id(now.of_kind(*kind))
-        olds = _by_id(base.of_kind(*kind)) if base is not None else {}
-        for id_ in sorted({*news, *olds}):
-            for new, old in _paired(news.get(id_, []), olds.get(id_, [])):
+        new_documents = _by_id(now.of_kind(*kind))
+        old_documents = _by_id(base.of_kind(*kind)) if base is not None else {}
+        for id_ in sorted({*new_documents, *old_documents}):
+            for new, old in _paired(new_documents.get(id_, []), old_documents.get(id_, [])):
                 if new is None and old is not None and (fleet.unidentified or old.source.path in broken):
                     continue  # it may be in an unreadable file
                 yield ForeignChange(id_, resource, now, new, base, old)
@@ -116,16 +116,18 @@ def _by_id(documents: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, l
     return grouped
 
 
-def _paired(news: list[Foreign], olds: list[Foreign]) -> Iterator[tuple[Foreign | None, Foreign | None]]:
+def _paired(
+    new_documents: list[Foreign], old_documents: list[Foreign]
+) -> Iterator[tuple[Foreign | None, Foreign | None]]:
     """Pair the documents of one name: those of one file first, then the rest, in order."""
-    left, unpaired = list(olds), list[Foreign]()
-    for new in news:
-        same_file = next((old for old in left if old.source.path == new.source.path), None)
+    remaining, unpaired = list(old_documents), list[Foreign]()
+    for new in new_documents:
+        same_file = next((old for old in remaining if old.source.path == new.source.path), None)
         if same_file is None:
             unpaired.append(new)
         else:
-            left.remove(same_file)
+            remaining.remove(same_file)
             yield new, same_file
     for new in unpaired:
-        yield new, left.pop(0) if left else None
-    yield from ((None, old) for old in left)
+        yield new, remaining.pop(0) if remaining else None
+    yield from ((None, old) for old in remaining)

@@ -38,9 +38,9 @@ _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BI
 #: The resources of registered kinds.
 _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
 #: Operations on present objects. A DELETE also compares with other objects.
-_OF_WHAT_IS_THERE: Final = frozenset(("CREATE", "UPDATE"))
+_WRITES: Final = frozenset(("CREATE", "UPDATE"))
 #: Fields and variables that read other objects, or the user.
-_FURTHER: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
+_READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
 
 
 def reads_other_objects(fleet: Fleet) -> bool:
@@ -54,19 +54,19 @@ def _reads_other_objects(obj: Object) -> bool:
     if _mentions(obj.spec) or obj.kind is VALIDATING_ADMISSION_POLICY_BINDING:
         return _mentions(obj.spec)
     rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
-    named = {resource for rule in rules for resource in _named(rule)}
+    named = {resource for rule in rules for resource in _group_resources(rule)}
     operations = {operation for rule in rules for operation in rule.get("operations") or ("*",)}
-    return not named or not named <= _RESOURCES or not operations <= _OF_WHAT_IS_THERE
+    return not named or not named <= _RESOURCES or not operations <= _WRITES
 
 
-def _named(rule: Tree) -> Iterator[tuple[str, str]]:
+def _group_resources(rule: Tree) -> Iterator[tuple[str, str]]:
     for group in rule.get("apiGroups") or ("*",):
         yield from ((group, resource) for resource in rule.get("resources") or ("*",))
 
 
 def _mentions(spec: Tree) -> bool:
     text = str(mapping_at(spec))
-    return any(name in text for name in _FURTHER)
+    return any(name in text for name in _READS_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,16 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
         obj = request.object
         in_fleet = obj is not None and obj.id in fleet.objects
         if obj and in_fleet and has_reports(obj) and any(finding.severity is Severity.ERROR for finding in findings):
-            left, dropped = without_invalid_reports(obj, _Recheck(surroundings, admissions, request))
+            reduced, dropped = without_invalid_reports(obj, _Recheck(surroundings, admissions, request))
             if dropped:
                 invalid_reports.extend(dropped)
                 del objects[obj.id]
-                if left is None:
+                if reduced is None:
                     return
                 if obj.kind is MANAGED_CLUSTER:  # keeps automatic acceptance
-                    left = replace(left, body={**left.body, "spec": obj.spec})
-                objects[obj.id] = left
-                findings = list(_of_request(surroundings, admissions, replace(request, object=left)))
+                    reduced = replace(reduced, body={**reduced.body, "spec": obj.spec})
+                objects[obj.id] = reduced
+                findings = list(_of_request(surroundings, admissions, replace(request, object=reduced)))
         yield from findings
 
     matching = (request for request in requests(fleet, base) if matched(request.resource))
@@ -150,8 +150,8 @@ def _in_force(base: Fleet, admission_requests: Iterable[AdmissionRequest]) -> It
     for request in admission_requests:
         old = request.old
         if old is not None and not is_sound(old.kind, base.declared(old).body):
-            left, _ = without_invalid_reports(old, lambda candidate: schema_findings(base.declared(candidate)))
-            old = left if left is not None and is_sound(left.kind, base.declared(left).body) else None
+            reduced, _ = without_invalid_reports(old, lambda candidate: schema_findings(base.declared(candidate)))
+            old = reduced if reduced is not None and is_sound(reduced.kind, base.declared(reduced).body) else None
             if old is None and request.object is None:
                 continue
             request = replace(request, old=old, operation=operation(request.object, old))
@@ -171,34 +171,34 @@ class _Recheck:
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
-def _of_request(around: AdmissionInputs, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
+def _of_request(inputs: AdmissionInputs, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
     for binding in admissions.bindings:
-        if all(match.matches(request, around.namespace_labels) for match in (binding.policy.match, binding.match)):
-            yield from _of_binding(around, binding, request)
+        if all(match.matches(request, inputs.namespace_labels) for match in (binding.policy.match, binding.match)):
+            yield from _of_binding(inputs, binding, request)
 
 
-def _of_binding(around: AdmissionInputs, binding: Binding, request: AdmissionRequest) -> Iterator[Finding]:
-    params = around.params(binding, request)
+def _of_binding(inputs: AdmissionInputs, binding: Binding, request: AdmissionRequest) -> Iterator[Finding]:
+    params = inputs.params(binding, request)
     if params.refused and binding.policy.strict:
         yield _refused(binding, request, params.refused)
     for body in params.bodies:
-        yield from _of_policy(binding, request, _scope(around, binding, request, body))
+        yield from _of_policy(binding, request, _scope(inputs, binding, request, body))
 
 
-def _scope(around: AdmissionInputs, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
-    user = around.user(request) if binding.policy.reads_user else UNKNOWN_USER
+def _scope(inputs: AdmissionInputs, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
+    user = inputs.user(request) if binding.policy.reads_user else UNKNOWN_USER
     variables: dict[str, object] = {
-        "object": None if request.object is None else around.fleet.declared(request.object).body,
+        "object": None if request.object is None else inputs.fleet.declared(request.object).body,
         "oldObject": None if request.old is None else request.old.body,
         "derived": request.derived,
         "request": request.tree(user),
         "params": params,
-        "namespaceObject": around.namespace(request),
+        "namespaceObject": inputs.namespace(request),
     }
-    policy, witness = binding.policy, around.witness
+    policy, witness = binding.policy, inputs.witness
     if witness is None or not witness.about(request.id):
-        return PolicyScope(variables, policy.variables, around.share)
-    return WitnessedScope(variables, policy.variables, around.share, WitnessNote(witness, request.id, policy.id))
+        return PolicyScope(variables, policy.variables, inputs.share)
+    return WitnessedScope(variables, policy.variables, inputs.share, WitnessNote(witness, request.id, policy.id))
 
 
 def _of_policy(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:

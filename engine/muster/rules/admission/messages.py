@@ -37,7 +37,9 @@ def place_in(obj: Object, fields: list[At], refuses: Callable[[Tree], bool]) -> 
     elements = dig(obj.body, *map(str, common))
     if not isinstance(elements, list):
         return common
-    index = next((index for index, element in enumerate(elements) if refuses(_with(obj.body, common, [element]))), None)
+    index = next(
+        (index for index, element in enumerate(elements) if refuses(_with_value(obj.body, common, [element]))), None
+    )
     if index is None:
         return common
     # Several files may each have some of the elements.
@@ -76,10 +78,10 @@ def _path(node: ast.Node) -> tuple[str, ...] | None:
     return (node.name, *reversed(steps)) if isinstance(node, ast.Ident) else None
 
 
-def _with(body: Tree, path: At, value: Tree) -> Tree:
+def _with_value(body: Tree, path: At, value: Tree) -> Tree:
     if not path:
         return value
-    return {**body, path[0]: _with(body[path[0]], path[1:], value)}
+    return {**body, path[0]: _with_value(body[path[0]], path[1:], value)}
 
 
 _LONGEST = 200

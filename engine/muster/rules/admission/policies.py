@@ -137,7 +137,7 @@ class Admissions:
     findings: tuple[Finding, ...]
 
 
-_known: dict[tuple[object, ...], tuple[AdmissionPolicy | None, list[Finding]]] = {}
+_compiled_policies: dict[tuple[object, ...], tuple[AdmissionPolicy | None, list[Finding]]] = {}
 
 
 def compile_admissions(fleet: Fleet) -> Admissions:
@@ -146,7 +146,7 @@ def compile_admissions(fleet: Fleet) -> Admissions:
     policies: dict[str, AdmissionPolicy] = {}
     sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
     for name, obj in sources.items():
-        policy, policy_findings = remembered(_known, obj, (), partial(_policy, obj))
+        policy, policy_findings = remembered(_compiled_policies, obj, (), partial(_policy, obj))
         policy_findings = _merge_authorizer_findings(obj, policy_findings)
         findings.extend(policy_findings)
         if policy is not None:

@@ -68,9 +68,9 @@ def requests(fleet: Fleet, base: Fleet | None) -> Iterator[AdmissionRequest]:
     Without a base, every object is new. An unchanged object counts as an update of itself: a violation is reported as
     long as it exists.
     """
-    olds = base.objects if base is not None else {}
-    for id_ in sorted({*fleet.objects, *olds}):
-        obj, old = fleet.objects.get(id_), olds.get(id_)
+    old_objects = base.objects if base is not None else {}
+    for id_ in sorted({*fleet.objects, *old_objects}):
+        obj, old = fleet.objects.get(id_), old_objects.get(id_)
         kind = kind_of(id_)
         if id_ in fleet.broken or (obj is None and fleet.uncertain(kind)):
             continue

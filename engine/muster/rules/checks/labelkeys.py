@@ -24,7 +24,7 @@ from muster.fleet.shared import CLAIM, label_name, names_in_use
 _MARK: Final = "x-muster-labels-of"
 _DEFINITIONS: Final = "#/$defs/"
 #: A step to each element of a list.
-_EACH: Final = "[]"
+_EVERY_ELEMENT: Final = "[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class LabelKey:
 def label_keys(obj: Object) -> Iterator[LabelKey]:
     """Yield the keys that an object names; of a selector, those that a label must have."""
     for steps, owner in _marked(obj.kind):
-        for at, value, beside in _values(obj.body, steps):
+        for at, value, siblings in _values(obj.body, steps):
             kinds = _OWNERS[owner](obj.spec)
             if isinstance(value, str):
                 if value:
-                    yield LabelKey(at, value, kinds, required=False, claim=beside.get("topologyKeyType") == "Claim")
+                    yield LabelKey(at, value, kinds, required=False, claim=siblings.get("topologyKeyType") == "Claim")
                 continue
             for key in mapping_at(value, "matchLabels"):
                 yield LabelKey((*at, "matchLabels", key), key, kinds, required=True)
@@ -82,12 +82,12 @@ class _NamesInUse:
 
     def _labels(self, kinds: tuple[Kind, ...]) -> frozenset[str]:
         derived = {CLUSTER_SET} if MANAGED_CLUSTER in kinds else set()
-        return frozenset(derived).union(*(self._behind(label_name(kind, "")) for kind in kinds))
+        return frozenset(derived).union(*(self._without_prefix(label_name(kind, "")) for kind in kinds))
 
     def _claims(self) -> frozenset[str]:
-        return self._behind(CLAIM)
+        return self._without_prefix(CLAIM)
 
-    def _behind(self, prefix: str) -> frozenset[str]:
+    def _without_prefix(self, prefix: str) -> frozenset[str]:
         return frozenset(name.removeprefix(prefix) for name in self._names if name.startswith(prefix))
 
 
@@ -134,18 +134,18 @@ def _marks(
     for field, inner in mapping_at(schema, "properties").items():
         yield from _marks(inner, document, (*steps, field), followed)
     if isinstance(items := dig(schema, "items"), dict):
-        yield from _marks(items, document, (*steps, _EACH), followed)
+        yield from _marks(items, document, (*steps, _EVERY_ELEMENT), followed)
 
 
 def _values(tree: Tree, steps: tuple[str, ...], at: At = ()) -> Iterator[tuple[At, Tree, Mapping[str, Tree]]]:
     """Yield the values at a path, each with its own path and the mapping that it is in."""
-    beside: Mapping[str, Tree] = {}
+    siblings: Mapping[str, Tree] = {}
     for index, step in enumerate(steps):
-        if step == _EACH:
+        if step == _EVERY_ELEMENT:
             for number, item in enumerate(tree if isinstance(tree, list) else ()):
                 yield from _values(item, steps[index + 1 :], (*at, number))
             return
-        beside = tree if isinstance(tree, dict) else {}
-        tree, at = beside.get(step), (*at, step)
+        siblings = tree if isinstance(tree, dict) else {}
+        tree, at = siblings.get(step), (*at, step)
     if tree is not None:
-        yield at, tree, beside
+        yield at, tree, siblings

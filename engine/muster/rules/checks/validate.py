@@ -91,10 +91,10 @@ def validate(
     findings = list(fleet.findings)
     fleet, new_findings, sound = _with_sound_reports(fleet)
     findings.extend(new_findings)
-    held = _held(new_findings)
+    held = _held_by_invalid(new_findings)
     broken = {*fleet.broken, *held.broken}
-    left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
-    violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
+    unchecked = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
+    violations = list(each(unchecked, lambda obj: schema_findings(fleet.declared(obj))))
     findings.extend(violations)
     broken.update(errors_of(violations))
     checked = replace(fleet, broken=frozenset(broken))
@@ -110,7 +110,7 @@ def validate(
     ]
     findings.extend((*admissions.findings, *admission.invalid_reports, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
-    refused = _held(admission.invalid_reports)
+    refused = _held_by_invalid(admission.invalid_reports)
     broken.update(refused.broken)
     unread = fleet.refs.unread | held.clusters | refused.clusters
     checked = replace(checked, objects=admission.objects, refs=replace(fleet.refs, unread=unread))
@@ -133,7 +133,7 @@ def validate(
     return FleetWithPolicies.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
-def _held(invalid: Collection[Finding]) -> HeldByReports:
+def _held_by_invalid(invalid: Collection[Finding]) -> HeldByReports:
     if not invalid:
         return HeldByReports()
     from muster.fleet.unread_reports import held_by_findings  # of broken reports alone
@@ -163,12 +163,12 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
         if outcome is None:
             sound.add(id_)
             continue
-        left, report_findings = outcome
+        reduced, report_findings = outcome
         if report_findings:
             findings.extend(report_findings)
             objects.pop(id_)
-            if left is not None:
-                objects[id_] = left
+            if reduced is not None:
+                objects[id_] = reduced
     if not findings:
         return fleet, findings, sound
     accepted = with_automatic_acceptance(objects, fleet.previous, fleet.settings)

@@ -137,8 +137,8 @@ def expired(waiver: Waiver, now: datetime) -> bool:
 
 
 def _waiver_of(covered: Finding, in_force: _Waivers) -> Waiver | None:
-    speaking = in_force.get((covered.code, covered.about), ())
-    return next((waiver for waiver in speaking if covered.digest in waiver.digests), None)
+    candidates = in_force.get((covered.code, covered.about), ())
+    return next((waiver for waiver in candidates if covered.digest in waiver.digests), None)
 
 
 def _expiry(stands: Finding, now: datetime) -> Finding | None:
