@@ -40,25 +40,25 @@ class ScoringContext:
     now: datetime
 
 
-def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], around: ScoringContext) -> Scores:
+def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], context: ScoringContext) -> Scores:
     """Return the score of each cluster; 0 without one."""
     if prioritizer.add_on is not None:
-        return _add_on(candidates, prioritizer.add_on, names, around.now)
+        return _add_on(candidates, prioritizer.add_on, names, context.now)
     if prioritizer.name == BALANCE:
-        return _balance(names, around)
+        return _balance(names, context)
     if prioritizer.name == STEADY:
-        return [MOST if name in around.previous else 0 for name in names]
+        return [MOST if name in context.previous else 0 for name in names]
     return _resource(candidates.allocatable(_RESOURCES[prioritizer.name]), names)
 
 
 def totals(
-    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Sequence[str], around: ScoringContext
+    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Sequence[str], context: ScoringContext
 ) -> Scores:
     """Return the weighted sum for each cluster."""
     sums = [0] * len(names)
     for prioritizer in prioritizers:
         if weight := effective_weight(prioritizer):
-            values = scores(candidates, prioritizer, names, around)
+            values = scores(candidates, prioritizer, names, context)
             sums = [total + weight * score for total, score in zip(sums, values, strict=True)]
     return sums
 
@@ -68,8 +68,8 @@ def effective_weight(prioritizer: Prioritizer) -> int:
     return max(prioritizer.weight, 0) if prioritizer.name == STEADY else prioritizer.weight
 
 
-def _balance(names: Iterable[str], around: ScoringContext) -> Scores:
-    others = around.others
+def _balance(names: Iterable[str], context: ScoringContext) -> Scores:
+    others = context.others
     most = max(others.values(), default=0)
     by_count = [MOST, *(2 * int(MOST * (0.5 - count / most)) for count in range(1, most + 1))]
     return [by_count[others.get(name, 0)] for name in names]
@@ -97,9 +97,9 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
     resources = {p.add_on[0] for p in prioritizers if p.add_on is not None}
     if not resources:
         return set()
-    everyone = tuple(names)
+    all_names = tuple(names)
     reported = [candidates.reported_scores(resource) for resource in sorted(resources)]
-    counted = [scores[name] for scores in reported for name in everyone if name in scores]
+    counted = [scores[name] for scores in reported for name in all_names if name in scores]
     instants = {scores.until for scores in counted if scores.until is not None}
     return {over for instant in instants if (over := second_after(instant)) is not None}
 
@@ -127,7 +127,7 @@ class PlacementChoice:
     """
 
     tolerated: Tolerated
-    around: ScoringContext
+    context: ScoringContext
     ranked: tuple[str, ...]
     kept: frozenset[str]
     selected: frozenset[str]
@@ -183,25 +183,25 @@ class PlacementTask:
         """Can other Placements, or the present choice, change the choice?"""
         return self.spec.limited
 
-    def choose(self, around: ScoringContext, *, sticky: bool = False, frozen: FrozenMoves = FREE) -> PlacementChoice:
+    def choose(self, context: ScoringContext, *, sticky: bool = False, frozen: FrozenMoves = FREE) -> PlacementChoice:
         """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
-        tolerance = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
+        tolerance = tolerated(self.candidates, self.eligible, self.limits, context.previous, context.now)
         kept = self.kept
         if self.unread:
             kept |= self.unread.intersection(tolerance.passing)
             tolerance = replace(tolerance, passing=tuple(name for name in tolerance.passing if name not in kept))
         if frozen:
             kept |= frozen.staying
-            apart = kept | frozen.barred
-            tolerance = replace(tolerance, passing=tuple(name for name in tolerance.passing if name not in apart))
+            excluded = kept | frozen.barred
+            tolerance = replace(tolerance, passing=tuple(name for name in tolerance.passing if name not in excluded))
         passing, room = tolerance.passing, self._room(tolerance, kept)
         if room is None:
-            return PlacementChoice(tolerance, around, (), kept, kept.union(passing))
-        scores = totals(self.candidates, self.spec.prioritizers, passing, around)
-        ranked = _ranked(passing, scores, tolerance.avoided, around.previous if sticky else frozenset())
+            return PlacementChoice(tolerance, context, (), kept, kept.union(passing))
+        scores = totals(self.candidates, self.spec.prioritizers, passing, context)
+        ranked = _ranked(passing, scores, tolerance.avoided, context.previous if sticky else frozenset())
         constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
-        return PlacementChoice(tolerance, around, tuple(ranked), kept, kept.union(taken))
+        return PlacementChoice(tolerance, context, tuple(ranked), kept, kept.union(taken))
 
     def _room(self, tolerance: Tolerated, kept: frozenset[str]) -> int | None:
         """How many clusters may be taken; None for all that pass, whatever their rank."""
@@ -226,7 +226,7 @@ class PlacementTask:
             return certain  # all that pass were chosen before, too: nothing else can exclude one
         turns = choice.tolerated.turns | set(ends.values())
         turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
-        ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
+        ahead = sorted(t for t in turns if t > choice.context.now and (certain is None or t < certain))
         for trial, instant in enumerate(ahead):
             later = ScoringContext(others, chosen, instant)
             if trial >= _MOST_TRIALS or self.choose(later, frozen=frozen).selected != choice.selected:

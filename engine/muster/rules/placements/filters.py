@@ -21,7 +21,7 @@ from muster.rules.placements.policy import Predicate
 from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Taint, TolerationLimits
 from muster.rules.policies.lazy import cost_share
 
-_NONE: frozenset[str] = frozenset()
+_NO_CLUSTERS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def eligible(
     """Apply sets and predicates. Without `cluster_sets`, every bound set counts."""
     bindings = candidates.bindings.get(namespace, ())
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
-    available = _NONE.union(*(candidates.members(name) for name in sets))
+    available = _NO_CLUSTERS.union(*(candidates.members(name) for name in sets))
     selected = matching(candidates, available, predicates)
     return Eligible(bool(bindings), sets, available, selected, tuple(filter(selected.__contains__, candidates.names)))
 
@@ -89,10 +89,10 @@ def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable
     alternatives = tuple(predicates)
     if not alternatives:
         return names
-    return _NONE.union(*(_one(candidates, names, predicate) for predicate in alternatives))
+    return _NO_CLUSTERS.union(*(_meeting(candidates, names, predicate) for predicate in alternatives))
 
 
-def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) -> frozenset[str]:
+def _meeting(candidates: Candidates, names: frozenset[str], predicate: Predicate) -> frozenset[str]:
     if predicate.labels.requirements:
         names = names & candidates.labels.selected(predicate.labels)
     if predicate.claims.requirements:

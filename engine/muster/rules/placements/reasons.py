@@ -54,13 +54,13 @@ def why(fleet: FleetWithPolicies, now: datetime, placement: ObjectId) -> tuple[W
 
     Empty for a missing Placement. One that keeps its last decisions has no scores.
     """
-    return _why(fleet, _schedule(fleet, now), placement)
+    return _reasons(fleet, _schedule(fleet, now), placement)
 
 
 def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
     """Yield the same for each of some Placements, which are all scheduled once."""
     schedule = _schedule(fleet, now)
-    yield from (_why(fleet, schedule, placement) for placement in placements)
+    yield from (_reasons(fleet, schedule, placement) for placement in placements)
 
 
 #: What is said of the clusters that a Placement leaves out, by the rule.
@@ -91,7 +91,7 @@ def _schedule(fleet: FleetWithPolicies, now: datetime) -> Schedule:
     return schedule_all(fleet, fleet.rules, Approvals.of(fleet, now), now, scored=True)
 
 
-def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> tuple[Why, ...]:
+def _reasons(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> tuple[Why, ...]:
     names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(schedule.previous.get(placement, ()))
     chosen = schedule.chosen.get(placement)
     if chosen is not None:
@@ -106,7 +106,7 @@ def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> t
 def _scheduled(chosen: Scheduled, names: list[str]) -> tuple[Why, ...]:
     task, choice = chosen.task, chosen.free or chosen.choice
     passing = choice.tolerated.passing
-    values_by_prioritizer = [(p, scores(task.candidates, p, passing, choice.around)) for p in task.spec.prioritizers]
+    values_by_prioritizer = [(p, scores(task.candidates, p, passing, choice.context)) for p in task.spec.prioritizers]
     by_name = {
         name: tuple(Score(p.name, p.weight, values[position]) for p, values in values_by_prioritizer)
         for position, name in enumerate(passing)

@@ -37,7 +37,7 @@ from muster.rules.policies.in_force import InForce
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
 MOST_ROUNDS = 12
-_NOBODY: Mapping[str, int] = {}
+_NO_COUNTS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _frozen(task: PlacementTask, approvals: Approvals) -> FrozenMoves:
 def _with_held(chosen: Scheduled, approvals: Approvals) -> Scheduled:
     """The choice with the moves that freezes hold."""
     task, choice = chosen.task, chosen.choice
-    free = task.choose(ScoringContext(chosen.others, choice.selected, choice.around.now))
+    free = task.choose(ScoringContext(chosen.others, choice.selected, choice.context.now))
     held = dict[str, Held]()
     for name in sorted(free.selected ^ choice.selected):
         effect = f"{MOVE} {name}"
@@ -200,7 +200,7 @@ class _Rounds:
         moved = set[ObjectId]()
         for task in tasks:
             before = self.current[task.id]
-            others = _without(self.counts, before) if task.limited_choice or self.scored else _NOBODY
+            others = _subtract(self.counts, before) if task.limited_choice or self.scored else _NO_COUNTS
             frozen = self.frozen.get(task.id, FREE)
             choice = task.choose(ScoringContext(others, before, self.now), sticky=sticky, frozen=frozen)
             if choice.selected == before and task.id in self.decided:
@@ -253,7 +253,7 @@ def _count(choices: Iterable[frozenset[str]]) -> Counter[str]:
     return counts
 
 
-def _without(counts: Mapping[str, int], subtracted: Iterable[str]) -> dict[str, int]:
+def _subtract(counts: Mapping[str, int], subtracted: Iterable[str]) -> dict[str, int]:
     others = dict(counts)
     for name in subtracted:
         others[name] -= 1

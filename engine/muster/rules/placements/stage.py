@@ -161,7 +161,7 @@ def stage(shared: Shared, now: datetime, rules: InForce, allowance: Allowance) -
         shards = remaining(schedule, id_)
         yield from _decisions(shared, schedule, id_, shards, _BROKEN)
         yield from _numbers(id_, shards, _BROKEN)
-        yield from _left(schedule, id_, clusters_of(shards), None)
+        yield from _departures(schedule, id_, clusters_of(shards), None)
 
 
 def _unread(shared: Shared, placement: Object) -> Iterator[Decision]:
@@ -180,7 +180,7 @@ def _scheduled(
     yield from _numbers(id_, shards, because, chosen.horizon)
     satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
     yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
-    yield from _left(schedule, id_, choice.selected, chosen)
+    yield from _departures(schedule, id_, choice.selected, chosen)
     yield from chosen.held.values()
 
 
@@ -211,7 +211,7 @@ def _unscheduled(
     else:
         for type_, before in shared.conditions_before(obj.id).items():
             yield unchanged_condition(obj.id, type_, before, because)
-    yield from _left(schedule, obj.id, selected, None)
+    yield from _departures(schedule, obj.id, selected, None)
 
 
 def remaining(schedule: Schedule, id_: ObjectId) -> tuple[DecisionShard, ...]:
@@ -272,7 +272,9 @@ def _conditions(
         yield condition_decision(shared, id_, type_, statement, because, now)
 
 
-def _left(schedule: Schedule, id_: ObjectId, selected: frozenset[str], chosen: Scheduled | None) -> Iterator[Decision]:
+def _departures(
+    schedule: Schedule, id_: ObjectId, selected: frozenset[str], chosen: Scheduled | None
+) -> Iterator[Decision]:
     """Decide for every cluster no longer chosen why it left."""
     for name in sorted(clusters_of(schedule.previous.get(id_, ())) - selected):
         reason = removal_of(schedule.candidates, name) if chosen is None else reason_of(chosen, name)
