@@ -84,7 +84,7 @@ def test_a_step(spec: Tree, buckets: Buckets, waiting: int, known: PassLimits, e
 @pytest.mark.parametrize(("rules", "gone"), [(SEED, "broken"), (UPSTREAM, "")], ids=["the seed", "upstream"])
 def test_what_cannot_be_made_keeps_the_broken_from_going_with_upstream_alone(rules: Rules, gone: str) -> None:
     found = plan(pool(size=3), Buckets(broken=(BROKEN,)), 0, means(missing=True), rules)
-    assert (found.asked, found.blocked, names(found.delete)) == (True, True, gone)
+    assert (found.needed, found.blocked, names(found.delete)) == (True, True, gone)
 
 
 def test_a_pool_that_goes_deletes_what_nobody_has_claimed() -> None:

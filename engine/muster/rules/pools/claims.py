@@ -123,10 +123,10 @@ def decide_claim(
     pending = conditions.get(PENDING, {})
     if lifetime is not None and pending.get("status") == "False":
         since = instant(pending, "lastTransitionTime")
-        over = later(since, lifetime) if since is not None else None
-        if over is not None and now >= over:
+        end = later(since, lifetime) if since is not None else None
+        if end is not None and now >= end:
             return ClaimDecision(lifetime=text, ends=True)
-        horizon = over
+        horizon = end
     return _with_cluster(claim, cluster, ClaimDecision(lifetime=text, horizon=horizon), rules)
 
 

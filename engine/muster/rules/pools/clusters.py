@@ -108,7 +108,7 @@ class _OneCluster:
         if cluster.power_requested:
             fields.pop(("spec", "powerState"), None)
         if cluster.declared and cluster.pool in self.limits:
-            written = self._own(cluster)
+            written = self._declared_spec(cluster)
             for name in (TO_RUNNING, TO_HIBERNATING):
                 fields.pop(("spec", name), None)
             fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in written}
@@ -123,7 +123,7 @@ class _OneCluster:
         before = self.view.conditions_before(cluster.id)
         power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
-        for type_, stated in {**_stated_before(cluster, before), **power.stated}.items():
+        for type_, stated in {**_fake_power_before(cluster, before), **power.stated}.items():
             self.ledger.add(unchanged_condition(cluster.id, type_, stated, _POWER))
         state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
         if state is not None:
@@ -144,7 +144,7 @@ class _OneCluster:
 
     def _limits(self, cluster: Cluster) -> Tree:
         """The timeouts in force: a person's on the cluster, else its pool's."""
-        of_cluster_itself = self._own(cluster)
+        of_cluster_itself = self._declared_spec(cluster)
         written = {
             name: of_cluster_itself[name]
             for name in (TO_RUNNING, TO_HIBERNATING)
@@ -155,12 +155,12 @@ class _OneCluster:
     def _inherited(self, cluster: Cluster) -> Tree:
         return self.limits.get(cluster.pool, {}) if cluster.pool else {}
 
-    def _own(self, cluster: Cluster) -> Mapping[str, Tree]:
+    def _declared_spec(self, cluster: Cluster) -> Mapping[str, Tree]:
         obj = self.view.objects.get(cluster.id)
         return obj.spec if obj is not None else {}
 
 
-def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
+def _fake_power_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
     """Earlier statements about a fake cluster's power, which has no other source."""
     return {type_: condition for type_, condition in before.items() if cluster.fake and type_ in _STATED}
 

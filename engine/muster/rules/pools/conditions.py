@@ -55,11 +55,11 @@ def dependencies(missing: str) -> PoolCondition:
 
 def current(stale: Stale, deleted: Iterable[str]) -> PoolCondition:
     """Do the unclaimed clusters match the pool's spec, except for those deleted in this pass?"""
-    gone = frozenset(deleted)
-    if mismatched := _names(stale.mismatched, gone):
+    deleted_names = frozenset(deleted)
+    if mismatched := _names(stale.mismatched, deleted_names):
         message = f"Some unassigned ClusterDeployments do not match the pool configuration: {mismatched}"
         return PoolCondition(CURRENT, "False", "SomeClusterDeploymentsStale", message)
-    if unknown := _names(stale.unknown, gone):
+    if unknown := _names(stale.unknown, deleted_names):
         message = f"Some unassigned ClusterDeployments are missing their pool spec hash annotation: {unknown}"
         return PoolCondition(CURRENT, "Unknown", "SomeClusterDeploymentsUnknown", message)
     message = "All unassigned ClusterDeployments match the pool configuration"

@@ -51,8 +51,8 @@ def of_cluster(
         return Because(rule, (Input((*_POOL_REF, "claimName")),), f"it was given to claim {claim} at {claimed_at}")
     if path == _POWER:
         return Because(rule, (Input(_POWER),), f"the power state that was asked for at {format_time(requested)}")
-    made = "as created: a cluster keeps the template of that time"
-    return Because(rule, OF_ITSELF, made if key is not None else "as decided before: nothing has changed it since")
+    text = "as created: a cluster keeps the template of that time"
+    return Because(rule, OF_ITSELF, text if key is not None else "as decided before: nothing has changed it since")
 
 
 def _deleted(rule: str, cluster: Cluster, value: Tree, conditions: Mapping[str, Tree]) -> Because:
@@ -81,7 +81,7 @@ def of_condition(before: Tree) -> Because:
     return Because("claims", OF_SPEC, f"it is so since {dig(before, 'lastTransitionTime')}: nothing has changed it")
 
 
-_AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
+_NEXT_PASS = Because("pools", OF_ITSELF, "another pass may go on from here")
 _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 
@@ -153,7 +153,7 @@ class Ledger:
                 changed = changed or _differs(before, decision, list_keys)
                 yield decision
         if changed and self.entries:
-            yield Wake(min(self.entries), _AGAIN, now)
+            yield Wake(min(self.entries), _NEXT_PASS, now)
         for wakes in self.wakes.values():
             yield from wakes.values()
 

@@ -138,7 +138,7 @@ class _PoolPass:
             self._set_condition(words.current(stale, deleted))
         self._set_limit_conditions(step, missing, inventory)
         self._record(step, links, born)
-        yield from self._held(step)
+        yield from self._held_replacements(step)
         yield from self.consent.held()
 
     def keep(self) -> None:
@@ -209,7 +209,7 @@ class _PoolPass:
             self.holds[cluster.name] = hold
         return cluster.name not in self.holds
 
-    def _held(self, step: Plan) -> Iterator[Held]:
+    def _held_replacements(self, step: Plan) -> Iterator[Held]:
         for cluster in step.held:
             hold = self.holds[cluster.name]
             yield Held(cluster.id, EFFECT, hold.message, self.because, hold.until)
@@ -237,7 +237,7 @@ class _PoolPass:
         )
 
     def _set_limit_conditions(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
-        if step.asked or self.rules.checks_dependencies_always:
+        if step.needed or self.rules.checks_dependencies_always:
             self._set_condition(words.dependencies(missing))
         if inventory is not None:
             self._set_condition(words.inventory(inventory))
@@ -259,7 +259,7 @@ class _PoolPass:
         following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))
         streak = self.streak.served(cluster for _, cluster in links.to_cluster)
         streak = streak.after(step.replaced, self.pools_pass.now, self.rules)
-        record: Tree = {"nextOrdinal": following, "buckets": self._shown()}
+        record: Tree = {"nextOrdinal": following, "buckets": self._bucket_counts()}
         if (row := streak.tree()) is not None:
             record["replacements"] = row
         if failures := [
@@ -281,7 +281,7 @@ class _PoolPass:
         at = format_time(self.pools_pass.now)
         return {"cluster": cluster.name, "at": at, "reason": condition["reason"], "message": condition["message"]}
 
-    def _shown(self) -> Tree:
+    def _bucket_counts(self) -> Tree:
         counts = Counter(shown_bucket(cluster, self.decided[cluster.id]).value for cluster in self.clusters)
         return dict(sorted(counts.items()))
 
@@ -302,24 +302,24 @@ class _PoolPass:
             return
         step = self.consent.within(self.pool, lambda pool, may_go: wind_down(pool, buckets, may_go))
         self._delete(step.delete)
-        gone = {cluster.name for cluster in step.delete}
-        self._count(_without(buckets, gone))
+        deleted = {cluster.name for cluster in step.delete}
+        self._count(_without_clusters(buckets, deleted))
         self._set_condition(words.pending_cleanup(buckets))
         self._keep_conditions()
-        record = {"nextOrdinal": self._next_ordinal(), "buckets": self._shown()}
+        record = {"nextOrdinal": self._next_ordinal(), "buckets": self._bucket_counts()}
         self._book(record | ({"failures": failures} if (failures := self._failures()) else {}))
 
 
 def _after(buckets: Buckets, links: ClaimLinks) -> Buckets:
     """The buckets after linking: clusters no longer assignable count as claimed, even if claims contradict it."""
-    left = {cluster.name for cluster in links.assignable}
-    assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in left)
-    taken = tuple(cluster for cluster in buckets.assignable if cluster.name not in left)
+    unclaimed = {cluster.name for cluster in links.assignable}
+    assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in unclaimed)
+    taken = tuple(cluster for cluster in buckets.assignable if cluster.name not in unclaimed)
     stale = buckets.stale.without({cluster.name for cluster in taken})
     return replace(buckets, assignable=assignable, claimed=(*buckets.claimed, *taken), stale=stale)
 
 
-def _without(buckets: Buckets, names: set[str]) -> Buckets:
+def _without_clusters(buckets: Buckets, names: set[str]) -> Buckets:
 
     def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
         return tuple(cluster for cluster in clusters if cluster.name not in names)

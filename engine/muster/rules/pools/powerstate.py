@@ -30,9 +30,9 @@ def power_states(
     pool: Pool, buckets: Buckets, deleted: Iterable[str], born: Iterable[str], waiting: int, rules: Rules
 ) -> Mapping[str, str]:
     """Return spec.powerState by cluster name. `deleted` are left out; `born` are the youngest, in that order."""
-    gone = frozenset(deleted)
+    deleted_names = frozenset(deleted)
     members: Iterable[Cluster] = (*buckets.assignable, *buckets.installing, *buckets.standby)
-    aged = sorted((c for c in members if c.name not in gone and not c.frozen), key=lambda c: c.age_key)
+    aged = sorted((c for c in members if c.name not in deleted_names and not c.frozen), key=lambda c: c.age_key)
     running = max(0, pool.running_count)
     if rules.resumes_what_can_serve:
         unfit = frozenset(cluster.name for cluster in buckets.stale)

@@ -87,13 +87,13 @@ _UNLIMITED = 1 << 31
 class Plan:
     """The actions of a pass: `create` so many clusters, and mark `delete` for deletion, in order. `replaced`: the
     broken ones among them; `held`: broken or stale clusters that are held. `blocked`: clusters should be created but a
-    dependency is missing, `asked`: dependencies were checked."""
+    dependency is missing, `needed`: dependencies were checked."""
 
     create: int = 0
     delete: tuple[Cluster, ...] = ()
     replaced: tuple[Cluster, ...] = ()
     held: tuple[Cluster, ...] = ()
-    asked: bool = False
+    needed: bool = False
     blocked: bool = False
 
 
@@ -134,17 +134,17 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: PassLimits, rules: R
         needed, blocked = True, means.missing
         wanted = min(-drift, capacity, slots, _UNLIMITED if means.customizations is None else means.customizations)
         if not blocked and (wanted > 0 or rules.starved_by_dependencies):
-            return Plan(create=wanted, delete=marked, asked=True)
+            return Plan(create=wanted, delete=marked, needed=True)
         if rules.starved_by_dependencies:
-            return Plan(delete=marked, asked=True, blocked=True)
+            return Plan(delete=marked, needed=True, blocked=True)
     replaced, held = _replaced(buckets, drift, slots, means)
     if not buckets.broken:
         excess = _excess(buckets, min(drift, slots), means)
-        return Plan(delete=(*marked, *replaced, *excess), held=held, asked=needed, blocked=blocked)
+        return Plan(delete=(*marked, *replaced, *excess), held=held, needed=needed, blocked=blocked)
     shed, held = _shed(held, min(drift, slots) - len(replaced))
     excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed), means) if shed else ()
     delete = (*marked, *replaced, *shed, *excess)
-    return Plan(delete=delete, replaced=replaced, held=held, asked=needed, blocked=blocked)
+    return Plan(delete=delete, replaced=replaced, held=held, needed=needed, blocked=blocked)
 
 
 def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
@@ -190,7 +190,7 @@ def _movable(clusters: Iterable[Cluster], may_go: Callable[[Cluster], bool]) -> 
 
 #: Plans a pool's pass, given which clusters may be deleted.
 MakePlan = Callable[[Pool, Callable[[Cluster], bool]], Plan]
-_TURN = "its deletion is approved, and waits for its turn (spec.maxConcurrent of its pool)"
+_WAITS_FOR_TURN = "its deletion is approved, and waits for its turn (spec.maxConcurrent of its pool)"
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ class DeletionApprovals:
     view: View
     allowance: Allowance
     waits: dict[ObjectId, ApprovalWait] = field(default_factory=dict)
-    because: Because = field(default=Because("pools", (Input(("spec", "maxConcurrent")),), _TURN))
+    because: Because = field(default=Because("pools", (Input(("spec", "maxConcurrent")),), _WAITS_FOR_TURN))
 
     def within(self, pool: Pool, make: MakePlan) -> Plan:
         """Return the pool's plan with approved deletions only."""
@@ -226,6 +226,6 @@ class DeletionApprovals:
         """The deletions that wait for approval, or for their turn."""
         for id_, wait in sorted(self.waits.items()):
             if wait.approved:
-                yield Held(id_, DELETION, _TURN, self.because, wait=wait)
+                yield Held(id_, DELETION, _WAITS_FOR_TURN, self.because, wait=wait)
             else:
                 yield self.allowance.approvals.held(id_, DELETION, wait)

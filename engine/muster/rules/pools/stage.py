@@ -161,8 +161,8 @@ def _carry_out(pools_pass: PoolsPass, claim: Claim, decision: ClaimDecision) -> 
     unread = pools_pass.fleet.is_unread(CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace))
     before_it = pools_pass.fleet.before(claim.id, "status", "lifetime")
     # A live hub writes `8h0m0s`: another form of the duration is no change.
-    same = decision.lifetime is not None and try_duration(before_it) == try_duration(decision.lifetime)
-    lifetime = before_it if claim.deleting or unread or same else decision.lifetime
+    same_lifetime = decision.lifetime is not None and try_duration(before_it) == try_duration(decision.lifetime)
+    lifetime = before_it if claim.deleting or unread or same_lifetime else decision.lifetime
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for statement in decision.conditions:
@@ -197,10 +197,10 @@ def _orphans(pools_pass: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Find
                 stamp = format_time(pools_pass.now)
                 pools_pass.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, _ORPHANED)
                 consent.waits.pop(cluster.id, None)
-        left = sorted(cluster.name for cluster in members if not cluster.deleting)
-        if left:
+        remaining = sorted(cluster.name for cluster in members if not cluster.deleting)
+        if remaining:
             objects = (pools_pass.fleet.objects.get(cluster.id) for cluster in members)
-            yield conditions.orphaned(key, left, next((obj for obj in objects if obj is not None), None))
+            yield conditions.orphaned(key, remaining, next((obj for obj in objects if obj is not None), None))
     yield from consent.held()
 
 

@@ -86,7 +86,7 @@ class Streak:
         return Streak() if any(self.repeats(cluster) for cluster in clusters) else self
 
 
-_WORDS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", "hibernate")}
+_VERBS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", "hibernate")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +112,15 @@ def wait_of(
     reason = view.conditions.get("Hibernating", {}).get("reason")
     if view.power == (cluster.wanted or RUNNING):
         return None
-    since = _since(view, requested)
+    since = _wait_began(view, requested)
     if cluster.wanted in ("", RUNNING) and reason in RESUME_REASONS | STOP_REASONS:
-        return _wait(timeouts, TO_RUNNING, since, requested, FAILED_TO_START)
+        return _wait_from(timeouts, TO_RUNNING, since, requested, FAILED_TO_START)
     if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
-        return _wait(timeouts, TO_HIBERNATING, since, requested, FAILED_TO_STOP)
+        return _wait_from(timeouts, TO_HIBERNATING, since, requested, FAILED_TO_STOP)
     return None
 
 
-def _since(view: PowerView, requested: datetime | None) -> datetime | None:
+def _wait_began(view: PowerView, requested: datetime | None) -> datetime | None:
     """When the wait began: a condition's transition, but not before the cluster stopped being ready."""
     ready = view.conditions.get("Ready", {})
     moments = [
@@ -140,10 +140,10 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> PowerWait | None:
     if hibernating.get("reason") != RESUMING:
         return None
     since = instant(hibernating, "lastTransitionTime")
-    return _wait(timeouts, TO_RUNNING, since, None, FAILED_TO_START)
+    return _wait_from(timeouts, TO_RUNNING, since, None, FAILED_TO_START)
 
 
-def _wait(
+def _wait_from(
     timeouts: Tree, field: str, since: datetime | None, requested: datetime | None, reason: str
 ) -> PowerWait | None:  # fmt: skip
     """The wait that counts from `since`; `requested`: muster's request, None for a person's."""
@@ -151,7 +151,7 @@ def _wait(
     deadline = later(since, limit) if since is not None and limit is not None else None
     if limit is None or since is None or deadline is None:
         return None
-    verb, doing = _WORDS[reason]
+    verb, doing = _VERBS[reason]
     when = "" if requested is None else f": it was asked to {doing} at {format_time(requested)}"
     if requested != since:
         when += f"{', and' if when else ':'} the wait counts from {format_time(since)}"
