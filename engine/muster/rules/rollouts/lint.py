@@ -100,12 +100,12 @@ def _stages(fleet: Fleet, obj: Object) -> Iterator[Finding]:
 
 def _unselected(fleet: FleetWithPolicies, rollout: Rollout) -> Iterator[Finding]:
     """The clusters of its Placement that no stage selects. A decision group may be that of any cluster."""
-    left = {
+    unselected = {
         obj.id.name
         for obj in fleet.of(MANAGED_CLUSTER)
         if not any(stage.selector.matches(obj.labels) for stage in rollout.stages)
     }
-    names = sorted(selected_clusters(fleet, fleet.rules, rollout.placement, left))
+    names = sorted(selected_clusters(fleet, fleet.rules, rollout.placement, unselected))
     if names:
         clusters = ", ".join(names[:_MOST_NAMES]) + (
             f" and {len(names) - _MOST_NAMES} more" if names[_MOST_NAMES:] else ""

@@ -51,7 +51,7 @@ def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Fail
     failures = Failures()
     progress = _Progress(view, Scopes.of(view, rules, now), failures, now)
     yield from each(view.of(MANAGED_CLUSTER), progress.decide)
-    yield from failures.seen
+    yield from failures.failed
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class _Progress:
             return None, None
         gates = rollout.stage(entry.stage).gates
         if not gates:
-            return (SUCCEEDED if is_available(self.view, obj.id) else self._short_of(entry)), None
+            return (SUCCEEDED if is_available(self.view, obj.id) else self._state_at_false_gate(entry)), None
         scope = self._scope(obj, rollout, entry)
         for gate in gates:
             try:
@@ -123,11 +123,11 @@ class _Progress:
                 self.failures.add(rollout, PolicyFailure(gate.name, gate.at, error), obj.id)
                 return PROGRESSING, gate
             if passes is not True:
-                return (FAILED if gate.fails else self._short_of(entry)), gate
+                return (FAILED if gate.fails else self._state_at_false_gate(entry)), gate
         return SUCCEEDED, None
 
     @staticmethod
-    def _short_of(entry: ClusterRollout) -> str:
+    def _state_at_false_gate(entry: ClusterRollout) -> str:
         """What a gate that is false means: not yet, or no longer. After a silence it is not yet."""
         return FAILED if entry.state == SUCCEEDED and entry.silent_after is None else PROGRESSING
 

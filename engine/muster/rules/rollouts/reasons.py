@@ -17,8 +17,8 @@ def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:
     """The clusters of its Placement, and those that keep their places without it, by name."""
     path = (*ROLLOUTS, rollout.key)
     decided = ((id_, view.decisions(id_).get(path)) for id_ in of_kinds(view.decided, MANAGED_CLUSTER))
-    having = {id_.name for id_, entry in decided if entry is not None and entry.value is not None}
-    return sorted(having | clusters_of(decided_shards(view).get(rollout.placement, ())))
+    with_entry = {id_.name for id_, entry in decided if entry is not None and entry.value is not None}
+    return sorted(with_entry | clusters_of(decided_shards(view).get(rollout.placement, ())))
 
 
 def why_revision(view: View, rollout: Rollout, name: str) -> str:

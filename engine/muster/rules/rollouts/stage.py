@@ -117,10 +117,10 @@ class _RolloutDecision:
             self._place()
             steps = self._advance()
         except StrategyError as error:
-            yield from self._kept(f"{error.message}; its clusters keep what they have")
+            yield from self._kept_status(f"{error.message}; its clusters keep what they have")
             return
         except cel.EvaluationError as error:
-            yield from self._kept(f"the expression of its revision failed: {error.message}")
+            yield from self._kept_status(f"the expression of its revision failed: {error.message}")
             return
         yield from self.held
         status = RolloutStatus(
@@ -130,7 +130,7 @@ class _RolloutDecision:
         if not self.approvals.freezes_on(ROLLOUT_EFFECT):  # it selects by labels, which the record does not have
             yield StepRecord(rollout.id, self.table.packed())
 
-    def _kept(self, message: str) -> Iterator[_Yielded]:
+    def _kept_status(self, message: str) -> Iterator[_Yielded]:
         return kept_status(self.shared, self.rollout.id, message, self.because, self.now)
 
     # -- what there is
@@ -167,9 +167,9 @@ class _RolloutDecision:
             table = self._whole_table(sound, entries)
         self.table, self.entries = table, table.entries
         table.absent &= table.entries.keys() - table.names()
-        self._let_go()
+        self._drop_absent()
 
-    def _let_go(self) -> None:
+    def _drop_absent(self) -> None:
         """Clusters leave that the Placement dropped, unless they keep their places."""
         self.table.absent = frozenset(self._in_flight(self.table.absent, self.entries))
         for name in self.entries.keys() - self.table.names() - self.table.absent:
@@ -234,11 +234,11 @@ class _RolloutDecision:
         first = self._steps()
         if self._must_roll_back(first):
             self.course.roll_back(self.target, self.now)
-            self._let_go()
+            self._drop_absent()
             first = self._steps()
         if not self.course.complete and all(stage_step.step.finished for stage_step in first) and self.table.placed:
             self.course.completed = self.course.revision
-            self._let_go()
+            self._drop_absent()
             return self._steps()
         return first
 

@@ -107,8 +107,8 @@ class RolloutStatus:
                 return RolledOut("False", "RolledBack", f"{self.course.rolled_back} failed; clusters have {revision}")
             return RolledOut("False", "RollingBack", f"stage {current.stage.name}, revision {revision}{back}{rest}")
         if current is None or complete:
-            having = sum(entry.revision == revision for entry in self.table.entries.values())
-            return RolledOut("True", "Complete", f"{_clusters(having, 'have')} {revision}")
+            at_revision = sum(entry.revision == revision for entry in self.table.entries.values())
+            return RolledOut("True", "Complete", f"{_clusters(at_revision, 'have')} {revision}")
         soaking = all(status.soaking for status in current.step.rolling) and not current.step.pending
         text = f"stage {current.stage.name}, revision {revision}"
         last = max((status.until for status in current.step.rolling if status.until is not None), default=None)
