@@ -130,7 +130,7 @@ def stage(
             yield request
 
     yield from each(view.clusters(), requested)
-    yield from failures.seen
+    yield from failures.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +165,13 @@ class Remedies:
         remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, earlier))
         # An error in a Remedy is no recovery: its requests stand, and budgets count them.
         wanted = {pair for pair in earlier.pairs if self.shared.is_unread(REMEDY.id(pair[1]))}
-        could, grounds, stale_types = set[Pair](), {}, set[str]()
+        possible, grounds, stale_types = set[Pair](), {}, set[str]()
         doubt = self.stale_inputs.about(obj) if remedies else None
         scope: Variables | None = None
         for remedy in remedies.values():
             assert doubt is not None
             name, before = remedy.id.name, earlier.actions(remedy) if earlier.pairs else {}
-            could.update((action, name) for action in before)
+            possible.update((action, name) for action in before)
             answer = _NO_ANSWER
             if remedy.expressions:
                 if scope is None:
@@ -179,20 +179,20 @@ class Remedies:
                     scope["conditions"] = conditions
                 answer = self._answer(remedy, obj, scope, doubt)
             held = Ground(frozenset(matched(remedy, statuses)), answer.holding)
-            remaining = {action: _kept(remedy, ground, doubt, answer) for action, ground in before.items()}
+            remaining = {action: _remaining(remedy, ground, doubt, answer) for action, ground in before.items()}
             if remedy.immediate or held.present:
                 wanted.update((action, name) for action in remedy.actions)
             else:
                 wanted.update((action, name) for action, ground in remaining.items() if ground.present)
                 stale_types.update(_stale_types(remaining.values(), answer))
-            acting = (held, *remaining.values())
-            if remedy.immediate or any(ground.present for ground in acting):
-                grounds[name] = merged(acting)
+            present = (held, *remaining.values())
+            if remedy.immediate or any(ground.present for ground in present):
+                grounds[name] = merged(present)
             elif before:
                 grounds[name] = merged(before.values())
         at_once = frozenset(action for remedy in remedies.values() if remedy.immediate for action in remedy.actions)
         return RequestedActions(
-            obj.id, frozenset(wanted), grounds, frozenset(could), frozenset(stale_types), at_once,
+            obj.id, frozenset(wanted), grounds, frozenset(possible), frozenset(stale_types), at_once,
             self.scopes.clock.horizon,
         )  # fmt: skip
 
@@ -234,7 +234,7 @@ class Remedies:
         return _Answer(frozenset(holding), open_)
 
 
-def _kept(remedy: Remedy, before: Ground, doubt: StaleInput, answer: _Answer) -> Ground:
+def _remaining(remedy: Remedy, before: Ground, doubt: StaleInput, answer: _Answer) -> Ground:
     """The part of a ground that does not hold now, and that nothing new has ended."""
     return Ground(stale_matches(remedy, before, doubt), before.expressions & answer.open.keys())
 
