@@ -32,7 +32,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
     findings: list[Finding] = []
     of_all = Bounds(fleet.settings.expression_cost)
     calendars = frozenset(obj.id.name for obj in fleet.of(CALENDAR))
-    of_own = replace(of_all, known=known_conditions(fleet), calendars=calendars)
+    of_own = replace(of_all, conditions=known_conditions(fleet), calendars=calendars)
 
     def policies(sort: PolicyKind[P]) -> list[P]:
         """Only a fleet's own policies are checked for unknown conditions: built-in ones may read conditions the fleet

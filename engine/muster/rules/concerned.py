@@ -30,9 +30,9 @@ from muster.rules.taints.policy import TaintPolicy
 #: The types of policies with a target.
 TARGETED: Final = (ConditionPolicy, TaintPolicy, ScorePolicy, PulsePolicy)
 #: The kinds of a cluster's further objects.
-_BESIDE: Final = OF_CLUSTERS.difference(CLUSTERS)
+_KINDS_BESIDE_CLUSTERS: Final = OF_CLUSTERS.difference(CLUSTERS)
 #: An object of these kinds concerns every cluster.
-_OF_ALL: Final = (FLEET, CALENDAR, *ADMISSION)
+_KINDS_CONCERNING_ALL: Final = (FLEET, CALENDAR, *ADMISSION)
 #: The text of a policy, which differs when the policy does, and a function that says whether it can match a cluster.
 _Selecting: TypeAlias = tuple[str, Callable[[Concerned], bool]]
 
@@ -41,10 +41,14 @@ def concerning_all(rules: InForce, governing: GoverningObjects) -> list[object]:
     """Return what of policies and settings concerns every cluster, and objects without a cluster."""
     policies: Iterable[Policy] = rules.compiled.all_of(*TARGETED)
     return [
-        [(str(id_), obj.body) for id_, obj in sorted(governing.objects.items()) if kind_of(id_) in _OF_ALL],
+        [
+            (str(id_), obj.body)
+            for id_, obj in sorted(governing.objects.items())
+            if kind_of(id_) in _KINDS_CONCERNING_ALL
+        ],
         sorted(map(str, governing.broken)),
         rules.grace,
-        [_text(policy.source) for policy in policies if not _BESIDE.isdisjoint(policy.target.kinds)],
+        [_text(policy.source) for policy in policies if not _KINDS_BESIDE_CLUSTERS.isdisjoint(policy.target.kinds)],
         # Other policies decide then whether clusters are available.
         [str(policy.id) for policy in rules.compiled.of(ConditionPolicy) if policy.type in _HEADLINES],
     ]
@@ -55,16 +59,16 @@ _HEADLINES: Final = frozenset(kind.headline for kind in CLUSTERS)
 
 @dataclass(frozen=True, slots=True)
 class PoliciesByKind:
-    """The policies that can decide something about clusters, as texts: those of `every` cluster of a kind, and those of
-    `some` clusters."""
+    """The policies that can decide something about clusters, as texts: those `of_all` clusters of a kind, and those
+    `selecting` some."""
 
-    every: Mapping[Kind, list[str]]
-    some: Mapping[Kind, list[_Selecting]]
+    of_all: Mapping[Kind, list[str]]
+    selecting: Mapping[Kind, list[_Selecting]]
 
     @classmethod
     def of(cls, compiled: Compiled, governing: GoverningObjects) -> "PoliciesByKind":
         """Return the policies in force."""
-        every, selecting = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
+        of_all, selecting = defaultdict[Kind, list[str]](list), defaultdict[Kind, list[_Selecting]](list)
         policies: Iterable[Policy] = compiled.all_of(*TARGETED)
         for policy in policies:
             target = policy.target
@@ -72,24 +76,24 @@ class PoliciesByKind:
                 if target.namespaces or target.selector.requirements:
                     selecting[kind].append((_text(policy.source), partial(_targets, target)))
                 else:
-                    every[kind].append(_text(policy.source))
+                    of_all[kind].append(_text(policy.source))
         for kind in CLUSTERS:
-            selecting[kind].extend(_others(compiled, governing, kind))
-        return cls(every, selecting)
+            selecting[kind].extend(_other_selecting(compiled, governing, kind))
+        return cls(of_all, selecting)
 
     def concerning(self, concerned: Concerned) -> list[str]:
         """Return the policies that can decide something about a cluster."""
         kind = concerned.cluster.kind
-        every = self.every.get(kind, [])
-        selecting = [text for text, selects in self.some.get(kind, ()) if selects(concerned)]
-        return every + selecting if selecting else every
+        of_all = self.of_all.get(kind, [])
+        selecting = [text for text, selects in self.selecting.get(kind, ()) if selects(concerned)]
+        return of_all + selecting if selecting else of_all
 
 
-def _others(compiled: Compiled, governing: GoverningObjects, kind: Kind) -> Iterator[_Selecting]:
+def _other_selecting(compiled: Compiled, governing: GoverningObjects, kind: Kind) -> Iterator[_Selecting]:
     for remedy in compiled.of(Remedy):
         yield _text(remedy.source), partial(_acts, remedy)
     for rollout in compiled.of(Rollout):
-        yield _text(rollout.source), partial(_has, (*ROLLOUTS, rollout.key))
+        yield _text(rollout.source), partial(_is_set, (*ROLLOUTS, rollout.key))
     for projection in compiled.of(Projection):
         if projection.source.of_cluster and projection.kind is kind:
             yield _text(governing.objects[projection.id]), partial(_projects, projection)
@@ -108,10 +112,12 @@ def _acts(remedy: Remedy, concerned: Concerned) -> bool:
 
 
 def _projects(projection: Projection, concerned: Concerned) -> bool:
-    return projection.selector.matches(concerned.cluster.labels) or _has((*PROJECTIONS, projection.id.name), concerned)
+    return projection.selector.matches(concerned.cluster.labels) or _is_set(
+        (*PROJECTIONS, projection.id.name), concerned
+    )
 
 
-def _has(path: Path, concerned: Concerned) -> bool:
+def _is_set(path: Path, concerned: Concerned) -> bool:
     decision = concerned.decided.get(path)
     return decision is not None and decision.value is not None
 

@@ -56,7 +56,7 @@ OF_FAILURES: Final = frozenset((Code.EXPRESSION_FAILED, Code.CEL_CUT_OFF, Code.F
 class Failures:
     """The expressions that failed in one stage."""
 
-    seen: list[Failed] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
 
     def add(self, policy: HasExpressions, failure: PolicyFailure, target: ObjectId) -> None:
         """Record that an expression of `policy` failed for `target`."""
@@ -64,7 +64,7 @@ class Failures:
         cut_off = isinstance(error, cel.BudgetExceeded)
         hint = failure.hint or (_TOO_LARGE if isinstance(error, cel.ValueTooLargeError) else "")
         failed = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=hint)
-        self.seen.append(failed)
+        self.failed.append(failed)
 
 
 def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:

@@ -32,38 +32,38 @@ class Rendered:
 
 def render(fleet: Fleet) -> Rendered:
     """Return every derived file of the fleet as decided."""
-    done, shards = Rendered(), fleet.settings.shards
+    rendered, shards = Rendered(), fleet.settings.shards
     for id_ in sorted(fleet.decided.keys() - fleet.beyond.standing):
         try:
-            _render(fleet, id_, shards, done)
-            _project(fleet, id_, done)
+            _render(fleet, id_, shards, rendered)
+            _project(fleet, id_, rendered)
         except UnwritableError as error:
-            done.unwritable[id_] = str(error)
-            _keep(fleet, id_, done)
+            rendered.unwritable[id_] = str(error)
+            _keep(fleet, id_, rendered)
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
-            done.findings.append(faults.object_fault(fleet.objects.get(id_) or _Named(id_), error))
-            _keep(fleet, id_, done)
+            rendered.findings.append(faults.object_fault(fleet.objects.get(id_) or _Named(id_), error))
+            _keep(fleet, id_, rendered)
     for id_ in fleet.beyond.standing:
-        done.kept.update(recorded_files(fleet.decisions(id_)))
-        done.kept.update(str(record["file"]) for record in entries_of(fleet.previous.get(id_)).values())
-    return done
+        rendered.kept.update(recorded_files(fleet.decisions(id_)))
+        rendered.kept.update(str(record["file"]) for record in entries_of(fleet.previous.get(id_)).values())
+    return rendered
 
 
-def _keep(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
+def _keep(fleet: Fleet, id_: ObjectId, rendered: Rendered) -> None:
     """Leave the files of an object as they are."""
-    done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
-    done.kept.update(recorded_files(fleet.decided[id_]))
+    rendered.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+    rendered.kept.update(recorded_files(fleet.decided[id_]))
 
 
-def _project(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
+def _project(fleet: Fleet, id_: ObjectId, rendered: Rendered) -> None:
     """Render the files of Projections that the object records."""
     for entry, record in records(fleet.decided[id_]).items():
         text, path = fleet.projected.get((id_, entry)), record["file"]
         stands = fleet.beyond.files_unseen and fleet.before(id_, *PROJECTIONS, entry) == record
         if text is None or stands:
-            done.kept.add(path)
+            rendered.kept.add(path)
         else:
-            done.files[path] = text
+            rendered.files[path] = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Named:
     id: ObjectId
 
 
-def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
+def _render(fleet: Fleet, id_: ObjectId, shards: int, rendered: Rendered) -> None:
     path = derived_path(id_, shards)
     if id_ in fleet.texts:
         text = fleet.texts[id_]
@@ -80,8 +80,8 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
         if body is None:
             return
         text = derived_text(body)
-    done.texts[id_] = text
-    done.files[path] = text
+    rendered.texts[id_] = text
+    rendered.files[path] = text
 
 
 def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:

@@ -59,19 +59,19 @@ _OWN = (
 
 def stage(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals) -> Iterator[Decision]:
     """Decide again what the last run derived for every broken object."""
-    because_of = partial(_why, view, refs, unsound, withheld)
+    because_of = partial(_because, view, refs, unsound, withheld)
     clusters = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS}
     lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
     for id_ in sorted(view.previous):
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
-        left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
-        if id_ in view.broken or awaited or left:
+        orphaned = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
+        if id_ in view.broken or awaited or orphaned:
             yield from _decide_again(id_, _without_removal(view.previous[id_]), because_of(id_))
         elif view.unidentified and id_ not in view.objects:
             yield from _decide_again(id_, view.previous[id_], _MISSING)
 
 
-def _why(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals, id_: ObjectId) -> Because:
+def _because(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals, id_: ObjectId) -> Because:
     """Why the object keeps its state: its own error, or its cluster's."""
     if id_ in unsound.faulty:
         return _FAULT
@@ -117,8 +117,8 @@ def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> 
                 if decision.path not in decided:
                     yield decision
                 elif decision.path == _ANNOTATIONS:  # several stages write annotations
-                    both = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
-                    yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
+                    merged = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
+                    yield Decision(id_, _ANNOTATIONS, dict(sorted(merged.items())), _FAULT)
 
 
 def as_it_stands(view: View, id_: ObjectId, because: Because) -> Iterator[Decision]:

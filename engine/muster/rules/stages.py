@@ -62,11 +62,11 @@ class StageTerm:
 
 
 class Concerned(NamedTuple):
-    """What of a cluster tells which terms concern it: the cluster, whether its stages `asked` what budgets grant, and
-    what was decided about it."""
+    """What tells which terms concern a cluster: the cluster, whether its stages make `requests` that budgets
+    grant, and what was decided about it."""
 
     cluster: Object
-    asked: bool
+    requests: bool
     decided: Mapping[Path, Decision]
 
 

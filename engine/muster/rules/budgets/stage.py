@@ -71,7 +71,9 @@ def stage(
     disrupted = disrupted_clusters.clusters.union(_broken_with_effects(shared, rules))
     groups = list(_groups(shared, [budget for budget in budgets if not budget.unread]))
     counts = [sum(obj.id in disrupted for obj in (*group.members, *group.unplaced)) for group in groups]
-    judged = (_judge(group, count, _known(earlier, group), now) for group, count in zip(groups, counts, strict=True))
+    judged = (
+        _judge(group, count, _earlier_holding(earlier, group), now) for group, count in zip(groups, counts, strict=True)
+    )
     holding = [holding for holding in judged if holding is not None]
     unread = [
         Holding(budget, "", 0, 0, 0, suspicious=False, since=now, met=None) for budget in budgets if budget.unread
@@ -147,17 +149,19 @@ def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
     clusters = [(obj, headline(shared, obj) == "Unknown") for obj in population(shared)]
     unplaced = tuple(obj for obj, _ in clusters if not has_known_labels(shared, obj))
     for budget in budgets:
-        apart = unplaced if budget.by_labels else ()
-        placed = (cluster for cluster in clusters if cluster[0] not in apart) if apart else clusters
+        without_domain = unplaced if budget.by_labels else ()
+        placed = (cluster for cluster in clusters if cluster[0] not in without_domain) if without_domain else clusters
         by_domain = grouped((budget.domain(cluster[0]), cluster) for cluster in placed if budget.counts(cluster[0]))
         for domain, members in sorted(by_domain.items()):
             unheard = tuple(obj for obj, silent in members if silent)
-            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard, apart)
+            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard, without_domain)
 
 
-def _known(earlier: Iterable[Holding], group: _Group) -> Holding | None:
-    same = (holding for holding in earlier if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
-    return next(same, None)
+def _earlier_holding(earlier: Iterable[Holding], group: _Group) -> Holding | None:
+    same_budget = (
+        holding for holding in earlier if (holding.budget.id, holding.domain) == (group.budget.id, group.domain)
+    )
+    return next(same_budget, None)
 
 
 def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
@@ -172,13 +176,13 @@ def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
 
 def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> Holding | None:
     """The budget's holding in a group with `count` disrupted clusters; None unless it is exceeded or cooling down."""
-    over = count > group.allowed or group.suspicious
-    if not over and before is None:
+    exceeded = count > group.allowed or group.suspicious
+    if not exceeded and before is None:
         return None
     holding = Holding(
         group.budget, group.domain, count, len(group.members) + len(group.unplaced), group.allowed, group.suspicious,
         since=before.since if before else now,
-        met=None if over or before is None else before.met or now,
+        met=None if exceeded or before is None else before.met or now,
     )  # fmt: skip
     return None if holding.until is not None and now >= holding.until else holding
 
@@ -267,12 +271,12 @@ def _frozen(
     id_, past = ids
     ahead = earliest(*(freeze.next_change(now) for freeze in freezes))
     in_force = [freeze for freeze in freezes if freeze.in_force(now)]
-    text = "; ".join(f"{freeze.text(now)} holds {_all(freeze.sorts)}" for freeze in in_force)
+    text = "; ".join(f"{freeze.text(now)} holds {_enumerated(freeze.sorts)}" for freeze in in_force)
     if in_force:
         verdict = ("True", "FreezeInForce", f"{text[0].upper()}{text[1:]}.")
     elif ahead is not None:
         names = [repr(freeze.name) for freeze in freezes if freeze.next_change(now) == ahead]
-        verdict = ("False", "FreezeAhead", f"Freeze {_all(names)} begins at {format_time(ahead)}.")
+        verdict = ("False", "FreezeAhead", f"Freeze {_enumerated(names)} begins at {format_time(ahead)}.")
     else:
         verdict = ("False", "NoFreeze", "No freeze is ahead.")
     because = Because("freezes", (Input(("spec", FREEZES), id_),), "which freezes are in force")
@@ -284,7 +288,7 @@ def _frozen(
         yield Decision(id_, (*IN_FORCE, freeze.name), entry, because, end)
 
 
-def _all(texts: Sequence[str]) -> str:
+def _enumerated(texts: Sequence[str]) -> str:
     """`a, b and c`."""
     return " and ".join([*([", ".join(texts[:-1])] if texts[:-1] else []), *texts[-1:]])
 

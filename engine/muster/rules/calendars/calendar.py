@@ -110,7 +110,7 @@ class FieldReader:
 
     def read(self, parse: Callable[[str], _T], at: At, default: str = "") -> _T | None:
         """Return the parsed field, or the default's value if it is missing; None if it has a mistake."""
-        value = _at(self.obj.body, at)
+        value = _value_at(self.obj.body, at)
         try:
             return parse(default if value is None else value)
         except WindowError as error:
@@ -122,7 +122,7 @@ class FieldReader:
         self.findings.append(finding_at(self.obj, at, Code.MALFORMED_VALUE, message, hint))
 
 
-def _at(body: Tree, at: Iterable[str | int | tuple[str, ...]]) -> Tree:
+def _value_at(body: Tree, at: Iterable[str | int | tuple[str, ...]]) -> Tree:
     for step in at:
         if isinstance(body, dict):
             body = body.get(step)

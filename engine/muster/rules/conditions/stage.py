@@ -111,7 +111,7 @@ def of_objects(
     """Decide the conditions of some objects; the view has everything that policies read."""
     scopes, failures = Scopes.of(view, rules, now), Failures()
     yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures))
-    yield from failures.seen
+    yield from failures.failed
 
 
 def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Failures) -> Iterator[Decision]:

@@ -167,7 +167,7 @@ class Allowance(FleetTerm):
         terms, frozen, approved = self.terms, self.frozen, self.approvals.by_object
 
         def concerning(concerned: Concerned) -> object:
-            if not concerned.asked:
+            if not concerned.requests:
                 return None
             places = {(str(budget.id), budget.domain(concerned.cluster)) for budget in self.budgets}
             return (

@@ -47,13 +47,13 @@ _NOBODY: Final = FLEET.id("")
 class Approvals:
     """Which effects need approval, and which were approved.
 
-    `topics`: the topic for each sort of effect; `given`: approved effects by object, effect and start; `fleet`: the
-    object that requires approval; `now`: the instant of the run. `freezes`: those in force; `breaking`: as `given`,
+    `topics`: the topic for each sort of effect; `approved`: effects by object, effect and start; `fleet`: the
+    object that requires approval; `now`: the instant of the run. `freezes`: those in force; `breaking`: as `approved`,
     with the Approval's name first, for topics of freezes.
     """
 
     topics: Mapping[str, str] = field(default_factory=dict)
-    given: frozenset[tuple[str, str, str]] = frozenset()
+    approved: frozenset[tuple[str, str, str]] = frozenset()
     fleet: ObjectId = _NOBODY
     now: datetime = LAST
     freezes: tuple[Freeze, ...] = ()
@@ -79,7 +79,7 @@ class Approvals:
     def by_object(self) -> Mapping[str, list[tuple[str, ...]]]:
         """What was approved, and what breaks a freeze, by object."""
         return grouped(
-            sorted([*((entry[0], entry) for entry in self.given), *((entry[1], entry) for entry in self.breaking)])
+            sorted([*((entry[0], entry) for entry in self.approved), *((entry[1], entry) for entry in self.breaking)])
         )
 
     def topic(self, effect: str) -> str:
@@ -123,7 +123,7 @@ class Approvals:
             if not approved:
                 break
         else:
-            approved = approved or (recorded_since is not None and named in self.given)
+            approved = approved or (recorded_since is not None and named in self.approved)
         return ApprovalWait(topic, since, approved) if topic else None
 
     def frozen_starts(

@@ -73,7 +73,7 @@ def stage(view: View, now: datetime, rules: InForce) -> Iterator[Decision | Find
 
     def of_cluster(obj: Object) -> Iterator[Decision]:
         seconds = lease_seconds(view, obj)
-        term = _Term(seconds, _before(view, obj, seconds), factor, now)
+        term = _Term(seconds, _seconds_before(view, obj, seconds), factor, now)
         shortened = _shortened(view, obj, own_leases.get(obj.id.name), term)
         yield from _agent_annotations(view, obj, shortened, term)
         yield from _renewed(view, obj, leases.get(obj.id.name), shortened, term)
@@ -115,7 +115,7 @@ def _renewed(view: View, obj: Object, lease: Tree, shortened: Shortened | None, 
     stretched, renewed = view.now(obj.id, *LEASE_SECONDS) is not None, renew_time(lease)
     if term.before < term.seconds and renewed is not None:
         limit = min(term.before, renewal.seconds) if renewal is not None and covered else term.before
-        limit = _learned(view, obj, lease, limit, renewal, term)
+        limit = _seconds_of_agent(view, obj, lease, limit, renewal, term)
         if limit < term.seconds:
             yield Decision(obj.id, RENEWAL, Renewal(renewed, limit).entry, _LONGER)
             return
@@ -126,7 +126,7 @@ def _renewed(view: View, obj: Object, lease: Tree, shortened: Shortened | None, 
         yield Decision(obj.id, RENEWAL, renewal.entry, _LONGER)
 
 
-def _learned(view: View, obj: Object, lease: Tree, seconds: int, renewal: Renewal | None, term: _Term) -> int:
+def _seconds_of_agent(view: View, obj: Object, lease: Tree, seconds: int, renewal: Renewal | None, term: _Term) -> int:
     """By which duration the agent of a Lease that lasted `seconds` at the last run renews it: by a longer one if it
     cannot know yet that it was made shorter, unless it is silent even so."""
     shortened = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
@@ -136,7 +136,7 @@ def _learned(view: View, obj: Object, lease: Tree, seconds: int, renewal: Renewa
     return shortened.learned(lease, renewal) if shortened and lasted > seconds and not has_run_out else seconds
 
 
-def _before(view: View, obj: Object, seconds: int) -> int:
+def _seconds_before(view: View, obj: Object, seconds: int) -> int:
     """The lease duration at the last run; the present one if unknown."""
     previous = view.previous.get(obj.id)
     if view.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
@@ -152,7 +152,7 @@ STAGE = Local("durations", stage, derives=(((MANAGED_CLUSTER,), (("metadata", "a
 #: Multiples of 15 s, each at most 1.5 times the one before. They end after half a day, because a cluster heard of less
 #: often is not watched.
 STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
-_MANY = "so many clusters are accepted that leases last longer to keep heartbeats bearable"
+_MANY_CLUSTERS = "so many clusters are accepted that leases last longer to keep heartbeats bearable"
 _RATE = ("spec", "heartbeats", "maxPerSecond")
 
 
@@ -187,13 +187,15 @@ def lease_floor(shared: Shared, rules: InForce) -> Iterator[Decision | LeaseFloo
     least = _least(shared, (obj for obj in shared.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
     if least:
         if fleet not in shared.broken:  # a broken Fleet keeps its last state
-            yield Decision(fleet, LEASE_SECONDS, least, Because("valve", (Input(_RATE),), _MANY))
+            yield Decision(fleet, LEASE_SECONDS, least, Because("valve", (Input(_RATE),), _MANY_CLUSTERS))
         yield LeaseFloor(least)
 
 
 def stretched(view: View, floor: LeaseFloor, governing: GoverningObjects) -> Iterator[Decision]:
     """Decide the duration of each accepted cluster with a shorter lease."""
-    because = Because("valve", (Input(_RATE, fleet_id(governing)), Input(("spec", "leaseDurationSeconds"))), _MANY)
+    because = Because(
+        "valve", (Input(_RATE, fleet_id(governing)), Input(("spec", "leaseDurationSeconds"))), _MANY_CLUSTERS
+    )
     for obj in view.of(MANAGED_CLUSTER):
         if floor.stretches(obj):
             yield Decision(obj.id, LEASE_SECONDS, floor.seconds, because)

@@ -138,7 +138,7 @@ STAGE = Local("silence", stage)
 
 
 _LAST_SIGN: Final = "the last sign of life before the cluster fell silent; only a later one ends that"
-_HEARD: Final = "the cluster is not silent any more"
+_NOT_SILENT: Final = "the cluster is not silent any more"
 _MUSTER: Final[Path] = ("status", "muster")
 
 
@@ -188,7 +188,7 @@ def _silent_after(decided: Decision | None, rules: set[str], sign: str | None, r
 
 
 def _last_sign_decision(view: View, obj: Object, after: str | None, path: Path) -> Decision:
-    because = Because("lapses", (Input(path),), _HEARD if after is None else _LAST_SIGN)
+    because = Because("lapses", (Input(path),), _NOT_SILENT if after is None else _LAST_SIGN)
     whole = view.now(obj.id, *_MUSTER)
     if not isinstance(whole, dict):
         return Decision(obj.id, SILENT_AFTER, after, because)
@@ -218,10 +218,12 @@ def _record_sight(view: View, now: datetime, cluster: Object) -> Iterator[Decisi
     lease = leases_by_cluster(view).get(cluster.id.name)
     if cluster.spec.get("syncMode") == "Pull" and renew_time(lease) is None:
         digest = digest_of([view.reported(cluster.id).get(_READY), dig(cluster.body, "status", "probe")])[:16]
-        yield Decision(cluster.id, _SIGHT_PATH, {"said": digest, "at": _since(view, cluster, digest, now)}, _NO_LEASE)
+        yield Decision(
+            cluster.id, _SIGHT_PATH, {"said": digest, "at": _first_reported(view, cluster, digest, now)}, _NO_LEASE
+        )
 
 
-def _since(view: View, cluster: Object, statement: str, now: datetime) -> Tree:
+def _first_reported(view: View, cluster: Object, statement: str, now: datetime) -> Tree:
     """When it was first reported. A cluster that was Unknown before the first record stays silent."""
     record = view.before(cluster.id, *SIGHT)
     if record is not None:

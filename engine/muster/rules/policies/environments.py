@@ -36,11 +36,11 @@ _GENEROSITY = 10
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits for all expressions of a fleet: `max_cost` in units, the `known` condition types and the names of
-    `calendars`; if empty, none is checked."""
+    """Limits for all expressions of a fleet: `max_cost` in units, the condition types that may be set, and the names of
+    Calendars; if empty, none is checked."""
 
     max_cost: int | None = None
-    known: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
     calendars: frozenset[str] | None = None
 
 
@@ -69,7 +69,7 @@ def policy_environment(
         },
         functions=fleet_functions(condition_type()),
         known_keys={
-            **(dict.fromkeys(CONDITION_MAPS, bounds.known) if bounds.known else {}),
+            **(dict.fromkeys(CONDITION_MAPS, bounds.conditions) if bounds.conditions else {}),
             **({} if bounds.calendars is None else {"calendars": bounds.calendars}),
         },
         max_cost=bounds.max_cost,

@@ -56,15 +56,15 @@ class Compiler:
 
     def condition(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must be a bool."""
-        return self._compile(path, self._that_gives(BOOL))
+        return self._compile(path, self._environment_for(BOOL))
 
     def number(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must be an int."""
-        return self._compile(path, self._that_gives(INT))
+        return self._compile(path, self._environment_for(INT))
 
     def string(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must be a string."""
-        return self._compile(path, self._that_gives(STRING))
+        return self._compile(path, self._environment_for(STRING))
 
     def value(self, path: At) -> cel.Program:
         """Compile the expression at `path`, of any type."""
@@ -74,7 +74,7 @@ class Compiler:
         """Return the text of field `name`, or compile its sibling `<name>Expression`."""
         rule = _value(self.source.body, at)
         if f"{name}Expression" in rule:
-            program = self._compile((*at, f"{name}Expression"), self._that_gives(STRING))
+            program = self._compile((*at, f"{name}Expression"), self._environment_for(STRING))
             return TextExpression(str(rule.get(name, "")), program)
         return TextExpression(literal=str(rule.get(name, "")))
 
@@ -83,7 +83,7 @@ class Compiler:
         place = field_place(self.source, path)
         self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
 
-    def _that_gives(self, type_: Type) -> cel.Env:
+    def _environment_for(self, type_: Type) -> cel.Env:
         """The environment of expressions of this type, shared by all of them: creating one takes longer than finding a
         program."""
         with_result = self._giving.get(type_)

@@ -107,10 +107,10 @@ class PolicyKind(Generic[P]):
     def compile(self, obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[P | None, list[Finding]]:
         """Compile a policy; None if it has an error. Results are cached by files and bounds, for later passes."""
         # Parameters may come from the Fleet, not from the policy's files.
-        further = (bounds, repr(mapping_at(obj.spec, "params")))
-        return remembered(self._known, obj, further, lambda: self._anew(obj, bounds))
+        dependencies = (bounds, repr(mapping_at(obj.spec, "params")))
+        return remembered(self._known, obj, dependencies, lambda: self._compile_new(obj, bounds))
 
-    def _anew(self, obj: Object, bounds: Bounds) -> tuple[P | None, list[Finding]]:
+    def _compile_new(self, obj: Object, bounds: Bounds) -> tuple[P | None, list[Finding]]:
         target = _target(obj)
         params = mapping_at(obj.spec, "params")
         compiler = Compiler(obj, policy_environment(target.kinds, {}, self.further, bounds, params))
@@ -127,10 +127,10 @@ class PolicyKind(Generic[P]):
             params=params,
         )  # fmt: skip
         policy = self.build(obj, compiler, common)
-        return (None if compiler.failed else policy), _once(compiler.findings, str(obj.spec.get("type", "")))
+        return (None if compiler.failed else policy), _first_of_each(compiler.findings, str(obj.spec.get("type", "")))
 
 
-def _once(findings: Iterable[Finding], own_type: str) -> list[Finding]:
+def _first_of_each(findings: Iterable[Finding], own_type: str) -> list[Finding]:
     """Of several warnings of one unknown condition, the first; none proposes the condition that the policy itself
     decides, which would be a circle."""
     shown: dict[str, Finding] = {}
@@ -144,14 +144,14 @@ def _once(findings: Iterable[Finding], own_type: str) -> list[Finding]:
 
 
 def remembered(
-    cache: dict[tuple[object, ...], V], obj: Object, further: tuple[object, ...], compile_: Callable[[], V]
+    cache: dict[tuple[object, ...], V], obj: Object, dependencies: tuple[object, ...], compile_: Callable[[], V]
 ) -> V:
-    """Return what an object compiles to, which depends on its files and `further` alone, from `cache` if it is there.
+    """Return what an object compiles to, from `cache` if it is there. It depends on its files and `dependencies` alone.
 
     Results are kept by the blob ids of the files, so a change is never missed.
     """
     files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
-    key = (obj.id, files, *further)
+    key = (obj.id, files, *dependencies)
     compiled = cache.get(key) if all(part.source.oid for part in obj.parts) else None
     if compiled is None:
         compiled = cache[key] = compile_()

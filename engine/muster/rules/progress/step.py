@@ -205,8 +205,8 @@ class _Stepping:
         self._order = order
         # What an earlier revision was written to, and has not answered, is in flight.
         sent = (replace(s, state=PROGRESSING) if s.state == TO_APPLY else s for s in stale if s.cluster in placed)
-        flying = (judged(status, strategy, now) for status in sent)
-        self._stale = {s.cluster: s for s in flying if s.state == PROGRESSING or _fails_later(s)}
+        in_flight = (judged(status, strategy, now) for status in sent)
+        self._stale = {s.cluster: s for s in in_flight if s.state == PROGRESSING or _fails_later(s)}
 
     def step(self, group_length: int | None) -> Step:
         """Evaluate."""
@@ -257,13 +257,13 @@ class _Stepping:
     def _sliding(self, group_length: int | None) -> _PartialStep:
         """As many at a time as `maxConcurrency` says, over all groups that are not mandatory."""
         names = [name for group in self._rest for name in group.clusters]
-        flying = self._in_flight(names)
-        partial = _PartialStep(flying, self._failures(names) > self._tolerated(len(self._order)))
+        in_flight = self._in_flight(names)
+        partial = _PartialStep(in_flight, self._failures(names) > self._tolerated(len(self._order)))
         if partial.breach:
             return partial
         limits = self._strategy.limits
         places = size_of(limits.max_concurrency, len(names), min(group_length or len(names), len(names)))
-        places -= sum(_waited_for(status) or _fails_later(status) for status in flying)
+        places -= sum(_waited_for(status) or _fails_later(status) for status in in_flight)
         places -= sum(name not in self._judged for name in self._stale)
         for status in [*self._to_apply(names), *self._missing(names)]:
             stale_only = status.cluster in self._stale and status.cluster not in self._judged

@@ -22,7 +22,7 @@ BODIES: Mapping[str, str] = {
 }  # fmt: skip
 _DIGITS = frozenset("0123456789")
 _NEVER = ("", "None")
-_NONE = timedelta(0)
+_NO_TIME = timedelta(0)
 
 Size = int | Fraction
 
@@ -48,7 +48,7 @@ class GroupKey:
 class RolloutLimits:
     """How fast, and until when. `deadline` None: never; `max_concurrency` None: the length of a decision group."""
 
-    min_success: timedelta = _NONE
+    min_success: timedelta = _NO_TIME
     deadline: timedelta | None = None
     max_failures: Size = 0
     max_concurrency: Size | None = None
@@ -97,7 +97,7 @@ def read_limits(body: Mapping[str, Tree]) -> RolloutLimits:
 
 def _soak(text: Tree) -> timedelta:
     try:
-        return _NONE if text is None else parse_duration(str(text))
+        return _NO_TIME if text is None else parse_duration(str(text))
     except ValueError:
         raise StrategyError(f"invalid minSuccessTime {text}", "minSuccessTime") from None
 

@@ -45,7 +45,7 @@ from muster.rules.unread_authors import EntryAuthor
 _AT_PATH: Final[At] = ("spec", "path")
 _AT_WHEN: Final[At] = ("spec", "select", "expression")
 _KEPT: Final = "what it reads has an error, so the file stays as it is"
-_ALL: Final = "all"
+_ALL_ITEMS: Final = "all"
 _FORMS: Final = {"object": object_text, "objects": objects_text}
 _MOST_NAMED: Final = 3
 
@@ -140,7 +140,7 @@ def of_clusters(
 
     if projections or any(entries_of(view.previous.get(obj.id)) for obj in view.clusters()):
         yield from each(view.clusters(), decide)
-    yield from projector.failures.seen
+    yield from projector.failures.failed
 
 
 def _outcomes(
@@ -188,7 +188,7 @@ def of_fleet(
 
     outcomes = list(each(shared.of(PROJECTION), decide))
     yield from outcomes
-    failed = grouped(((failure.policy, failure.at), failure) for failure in projector.failures.seen)
+    failed = grouped(((failure.policy, failure.at), failure) for failure in projector.failures.failed)
     for (owner, _), failures in failed.items():  # what a part records is of objects that it decides
         message = f"{failures[0].message} (for {failures[0].object})"
         yield failures[0]._replace(object=owner, message=message, number=len(failures))
@@ -201,7 +201,7 @@ def _of_projection(
 ) -> Iterator[Decision | ProjectedFile]:
     inputs, source, owner = projector.inputs, projection.source, projection.id
     if source.gathered is not None:
-        yield from _gathered(projector, projection, before.get(_ALL))
+        yield from _gathered(projector, projection, before.get(_ALL_ITEMS))
         return
     if inputs.view.unidentified:
         for entry in sorted(before):
@@ -229,10 +229,10 @@ def _gathered(projector: Projector, projection: Projection, before: Tree) -> Ite
             projector.failures.add(projection, error, owner if item is None else item.about)
         if before is not None:
             reason = "its expression fails" if isinstance(error, PolicyFailure) else _KEPT
-            yield _decide(owner, _ALL, before, _because(owner, owner, reason))
+            yield _decide(owner, _ALL_ITEMS, before, _because(owner, owner, reason))
         return
-    yield _decide(owner, _ALL, record_of(path, text), _because(owner, owner))
-    yield ProjectedFile(owner, _ALL, text)
+    yield _decide(owner, _ALL_ITEMS, record_of(path, text), _because(owner, owner))
+    yield ProjectedFile(owner, _ALL_ITEMS, text)
 
 
 # -- collisions

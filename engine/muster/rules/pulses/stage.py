@@ -92,7 +92,7 @@ def stage(
 
     for policy in policies:
         yield from each(view.of(*policy.target.kinds), partial(evaluate, policy))
-    yield from failures.seen
+    yield from failures.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class _PublishedPulses:
     @classmethod
     def of(cls, memory: Memory, policies: Iterable[PulsePolicy]) -> "_PublishedPulses":
         names = {policy.id.name for policy in policies}
-        gone = ((key, last) for key, last in memory.items() if names and key.policy not in names and last.ground)
-        by_time = sorted(gone, key=lambda entry: entry[1].time)
+        of_removed = ((key, last) for key, last in memory.items() if names and key.policy not in names and last.ground)
+        by_time = sorted(of_removed, key=lambda entry: entry[1].time)
         return cls(memory, {(key.object, last.ground): last for key, last in by_time})
 
     def last(self, policy: PulsePolicy, id_: ObjectId) -> Published | None:
@@ -239,18 +239,18 @@ def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> tuple[Tree,
             failures.append(PolicyFailure(str(at[-1]), at, result.error))
         elif result.error is None and result.value is not None:
             sized.append((size_of(result.value), at, result.value))
-    left = MOST_DATA
+    room = MOST_DATA
     trees: dict[At, Tree] = {}
     for size, at, value in sorted(sized, key=lambda part: part[0]):
         try:
-            trees[at] = tree_of(value, left)
+            trees[at] = tree_of(value, room)
         except UnfitError as error:
             reason = (
-                f"all of the event's data is limited to {MOST_DATA:,} values and characters" if size > left else error
+                f"all of the event's data is limited to {MOST_DATA:,} values and characters" if size > room else error
             )
             failures.append(PolicyFailure(str(at[-1]), at, cel.EvaluationError(str(reason)), error.hint))
         else:
-            left -= size
+            room -= size
     return _nested(payload, _AT_DATA, trees), failures
 
 

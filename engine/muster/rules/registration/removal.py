@@ -36,13 +36,13 @@ def finalizing(view: View, now: datetime) -> Iterator[Decision]:
     A derived mark stays unless the cluster exists and is not being deleted: a broken cluster, or one whose file was
     removed first, does not withdraw it.
     """
-    going = {obj.id.name: obj.deleting for obj in view.of(*CLUSTERS)}
-    going |= {obj.id.name: True for obj in view.of(*CLUSTERS) if obj.deleting}
+    deleting = {obj.id.name: obj.deleting for obj in view.of(*CLUSTERS)}
+    deleting |= {obj.id.name: True for obj in view.of(*CLUSTERS) if obj.deleting}
     deleted = {obj.id.name: obj.id for obj in view.of(*CLUSTERS) if obj.deleting}
     for pool in view.of(NODE_POOL):
         since = view.before(pool.id, *map(str, _DELETED))
         marked = isinstance(since, str)
-        if not pool.deleting and going.get(owner_cluster(pool), marked):
+        if not pool.deleting and deleting.get(owner_cluster(pool), marked):
             owner = deleted.get(owner_cluster(pool))
             because = Because("finalizing", (Input(_DELETED, owner),), _CASCADE if owner else _GONE)
             yield Decision(pool.id, _DELETED, since if marked else format_time(now), because)
@@ -58,14 +58,16 @@ _BECAUSE = Because("removal", (Input(("metadata", "deletionTimestamp")),), "what
 
 def stage(view: View, now: datetime) -> Iterator[Decision]:
     """Decide the condition of every cluster marked for deletion."""
-    going = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
-    left = {kind: grouped((obj.id.namespace, obj) for obj in view.of(kind)) for kind in _RESOURCES} if going else {}
-    for obj in going:
-        kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
+    deleting = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
+    remaining = (
+        {kind: grouped((obj.id.namespace, obj) for obj in view.of(kind)) for kind in _RESOURCES} if deleting else {}
+    )
+    for obj in deleting:
+        kind = next((kind for kind in _RESOURCES if obj.id.name in remaining[kind]), None)
         if kind is None:
             statement = ("True", "NoResource", "No cleaned resource in cluster ns.")
         else:
-            statement = ("False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name]))
+            statement = ("False", "ResourceRemaining", _remaining(kind, remaining[kind][obj.id.name]))
         yield condition_decision(view, obj.id, DELETING, statement, _BECAUSE, now)
 
 

@@ -84,8 +84,8 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
         if not wait.approved and approvals.freeze_of(wait) is not None
     )  # fmt: skip
     approved = (id_ for id_, wait in waits.items() if wait.approved)
-    apart = {held.object for held in frozen}.union(fleet.read.allowed, approved)
-    gone = tuple(id_ for id_ in gone if id_ not in apart)
+    released = {held.object for held in frozen}.union(fleet.read.allowed, approved)
+    gone = tuple(id_ for id_ in gone if id_ not in released)
     # New clusters count, so that the next run decides the same.
     total = len(gone) + len(frozen) + len(list(counted_broken_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0, frozen=frozen)

@@ -92,17 +92,17 @@ def judge(report: ParsedReport, situation: Situation) -> Verdict:
     stored = situation.stored
     in_its_namespace = situation.generation is not None and report.namespace == situation.cluster
     if in_its_namespace and stored is not None and same_report(stored.spec, report.spec):
-        return replace(_GOOD, repeated=True)
-    return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
+        return replace(_ACCEPTED, repeated=True)
+    return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _ACCEPTED)
 
 
-_GOOD = Verdict(ACCEPTED, "The report counts.")
+_ACCEPTED = Verdict(ACCEPTED, "The report counts.")
 
 
 def _repeated_condition(report: ParsedReport, _: Situation) -> Verdict | None:
     types = [condition["type"] for condition in report.spec["conditions"]]
-    twice = next((name for index, name in enumerate(types) if name in types[:index]), None)
-    return Verdict("DuplicateCondition", f"The condition {twice} is given twice.") if twice else None
+    repeated = next((name for index, name in enumerate(types) if name in types[:index]), None)
+    return Verdict("DuplicateCondition", f"The condition {repeated} is given twice.") if repeated else None
 
 
 def _out_of_time(report: ParsedReport, at: Situation) -> Verdict | None:

@@ -48,9 +48,9 @@ _COUNTS = "it is still reported, and nothing newer of the adapter on the object 
 _OUTLASTS = Because(RULE, OF_SPEC, "the report has changed and does not count now; its earlier content does")
 _GONE = Because(RULE, OF_ITSELF, "no file has the report any more; it counts as long as the object exists")
 _BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; its earlier content counts")
-_ONCE = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
+_IN_TIME = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
 _CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
-_JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
+_JUDGED_FIELDS = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
 #: The record of what counts.
 MUSTER: Path = ("status", "muster")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
@@ -141,25 +141,25 @@ def _records(
     view: View, counts: Accepted | None, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict],
     digests: Mapping[ObjectId, str],
 ) -> Iterator[Decision]:  # fmt: skip
-    left = dict(digests)
+    remaining = dict(digests)
     if counts is not None:
-        judged = left.pop(counts.holder, None)
+        judged = remaining.pop(counts.holder, None)
         if counts.holder not in verdicts:  # not decided in this run, so its record stays
             judged = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
         value = {**counts.bookkeeping, "judged": judged} if judged else counts.bookkeeping
-        yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, verdicts))
-        if before is not None and before.holder != counts.holder and before.holder not in left:
+        yield Decision(counts.holder, MUSTER, value, _because(view, counts, before, verdicts))
+        if before is not None and before.holder != counts.holder and before.holder not in remaining:
             yield Decision(before.holder, MUSTER, None, _BECAUSE)
-    for id_, digest in left.items():
-        yield Decision(id_, (*MUSTER, "judged"), digest, _ONCE)
+    for id_, digest in remaining.items():
+        yield Decision(id_, (*MUSTER, "judged"), digest, _IN_TIME)
 
 
-def _why(view: View, counts: Accepted, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict]) -> Because:
+def _because(view: View, counts: Accepted, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict]) -> Because:
     """Why a report counts: it was just accepted, is repeated, or nothing newer counts."""
     if counts is not before:
         return _BECAUSE
-    if (same := next((id_ for id_, verdict in verdicts.items() if verdict.repeated), None)) is not None:
-        return Because(RULE, (Input(("spec",), same),), _COUNTS)
+    if (repeated := next((id_ for id_, verdict in verdicts.items() if verdict.repeated), None)) is not None:
+        return Because(RULE, (Input(("spec",), repeated),), _COUNTS)
     if counts.holder in verdicts:
         return _OUTLASTS
     return _BROKEN if counts.holder in view.broken or view.unidentified else _GONE
@@ -168,7 +168,7 @@ def _why(view: View, counts: Accepted, before: Accepted | None, verdicts: Mappin
 def _verdict_condition(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     """The condition with the verdict: no report is discarded silently."""
     statement = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
-    because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]
+    because, generation = Because(f"reports#{verdict.reason}", _JUDGED_FIELDS), obj.spec["observed_generation"]
     return condition_decision(view, obj.id, ACCEPTED, statement, because, now, verdict.horizon, generation)
 
 

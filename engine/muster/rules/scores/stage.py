@@ -68,7 +68,7 @@ def stage(
         if MANAGED_CLUSTER.id(id_.namespace) in view.broken and id_ not in view.objects:
             yield from as_it_stands(view, id_, _KEPT)
     yield from each(view.of(MANAGED_CLUSTER), scoring.decide)
-    yield from scoring.failures.seen
+    yield from scoring.failures.failed
 
 
 @dataclass(frozen=True)

@@ -103,15 +103,15 @@ def _built_in(shared: Shared, shown: Collection[str]) -> Iterator[Decision]:
         obj = shared.objects.get(MANAGED_CLUSTER_SET.id(name))
         if name in shown and (obj is None or is_managed(obj)):
             written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
-            value = _over(written, selector)
+            value = _overlay(written, selector)
             yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), value, _BUILT_IN)
 
 
-def _over(written: Tree, wanted: Tree) -> Tree:
+def _overlay(written: Tree, wanted: Tree) -> Tree:
     """The overlay that turns `written` into `wanted`: null removes a field that only the file has."""
     if not isinstance(written, dict) or not isinstance(wanted, Mapping):
         return wanted
-    return {key: _over(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
+    return {key: _overlay(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
 
 
 def was_denied(view: View, id_: ObjectId) -> bool:

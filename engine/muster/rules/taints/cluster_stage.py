@@ -118,10 +118,10 @@ class _LatchingCluster:
 
     def _remove(self, policy: ClusterTaintPolicy, allowed: Allowance) -> None:
         declared = taints_by_key(self.obj.kind, self.obj.body)
-        going = [key for key, _ in self._taints(policy) if key not in declared and self._has_taint(key)]
-        if not going or allowed.freezes(self.view, self.obj.id):
+        leaving = [key for key, _ in self._taints(policy) if key not in declared and self._has_taint(key)]
+        if not leaving or allowed.freezes(self.view, self.obj.id):
             return
-        for key in going:
+        for key in leaving:
             self.latched.pop(key, None)
             self.added.pop(key, None)
             self.removed[key] = policy.id.name

@@ -78,7 +78,7 @@ def stage(
             yield RequestedLatches(obj.id, latching, keeps_away)
 
     yield from each(view.clusters(), requested)
-    yield from failures.seen
+    yield from failures.failed
 
 
 @dataclass(frozen=True, slots=True)

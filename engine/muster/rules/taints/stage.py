@@ -95,12 +95,14 @@ class _Taints:
             yield held or decision
             if decision.value is not None:
                 wanted.add(decision.path[2])
-        left = self.before.keys() - wanted
-        of_policies = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints} if left else ()
-        going = sorted(left.intersection(of_policies))
-        if going and (self.obj.deleting or allowed.freezes(self.view, self.obj.id)):
+        remaining = self.before.keys() - wanted
+        of_policies = (
+            {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints} if remaining else ()
+        )
+        leaving = sorted(remaining.intersection(of_policies))
+        if leaving and (self.obj.deleting or allowed.freezes(self.view, self.obj.id)):
             frozen = _GOING if self.obj.deleting else _FROZEN
-            for key in going:
+            for key in leaving:
                 yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
 
     def records(self, put: Mapping[TaintKey, list[Tree]], decided: Iterable[Decision]) -> Iterator[Decision]:

@@ -118,9 +118,9 @@ def ingress_traffic(shared: Shared, allowed: Allowance, ingress: Object) -> Iter
     """Decide both lists of one ingress."""
     located = locate(shared, ingress)
     wanted = {name for name in located.everywhere if _controlled(shared, name)}
-    blocked = wanted & _before(shared, ingress)
+    blocked = wanted & _blocked_before(shared, ingress)
     for cluster in sorted(wanted - blocked):
-        held = _held(shared, allowed, ingress, located, blocked, cluster)
+        held = _held_block(shared, allowed, ingress, located, blocked, cluster)
         if held is None:
             blocked.add(cluster)
         else:
@@ -136,12 +136,12 @@ def _controlled(shared: Shared, cluster: str) -> bool:
     return any(TRAFFIC_CONTROL in (shared.now(kind.id(cluster), *ACTIONS) or ()) for kind in CLUSTERS)
 
 
-def _before(shared: Shared, ingress: Object) -> set[str]:
+def _blocked_before(shared: Shared, ingress: Object) -> set[str]:
     before = shared.before(ingress.id, *map(str, BLOCKED))
     return {name for name in before if isinstance(name, str)} if isinstance(before, list) else set()
 
 
-def _held(
+def _held_block(
     shared: Shared, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
 ) -> Held | None:
     """Why a new block is held: a backend would have too few clusters, or how many it needs is unknown."""
@@ -150,10 +150,10 @@ def _held(
     for kind in CLUSTERS:
         fewest, rule = allowed.min_backends(shared, kind.id(cluster))
         for service, clusters in sorted(located.clusters.items()):
-            left = len(set(clusters) - blocked - {cluster})
-            if rule is not None and cluster in clusters and left < fewest:
+            remaining = len(set(clusters) - blocked - {cluster})
+            if rule is not None and cluster in clusters and remaining < fewest:
                 reason = (
-                    f"{left} of {len(clusters)} clusters would go on serving {service!r}, "
+                    f"{remaining} of {len(clusters)} clusters would go on serving {service!r}, "
                     f"budget {rule.name!r} asks for {fewest}"
                 )
                 return Held(

@@ -99,7 +99,7 @@ def decide_sets(
     owners = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
     if shared.steps is None and not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
         gone = (by_owner_cluster for owner, by_owner_cluster in works.items() if owner not in owners)
-        orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
+        orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all_works(by_cluster)]
     by_cluster = grouped((order.id.namespace, order) for order in orders)
     for cluster, cluster_orders in by_cluster.items():
         yield WorkOrders(MANAGED_CLUSTER.id(cluster), tuple(sorted(cluster_orders, key=lambda order: order.id)))
@@ -138,7 +138,7 @@ def _set(
     shared: Shared, table: SetTable, approvals: Approvals, orders: list[WorkOrder], now: datetime, obj: Object
 ) -> Iterator[Decision | Held | Finding | StepRecord]:
     if obj.deleting:
-        orders += [WorkOrder(work.id, None) for work in _all(table.works)]
+        orders += [WorkOrder(work.id, None) for work in _all_works(table.works)]
         yield from _status_before(shared, obj.id)
     elif not is_valid_owner(owner_label(obj.id)):
         yield from _status_before(shared, obj.id)
@@ -192,7 +192,7 @@ def _status_before(shared: Shared, id_: ObjectId) -> Iterator[Decision]:
         yield Decision(id_, _ROLLOUT, before, _KEPT)
 
 
-def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
+def _all_works(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
     return (work for works in by_cluster.values() for work in works)
 
 
