@@ -11,7 +11,7 @@ from muster.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A transition in a commit, with its `text` for people: the fact (`sort`, `name`: `condition`, `Ready`), its values
-    before and after, and the reason."""
+    before and after, and the reason. `resolves`: it ends the incident that it is about."""
 
     object: ObjectId
     sort: str
@@ -22,6 +22,7 @@ class Notice:
     text: str
     commit: str
     at: datetime
+    resolves: bool = False
 
     @property
     def id(self) -> str:

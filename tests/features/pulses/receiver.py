@@ -28,6 +28,7 @@ class Receiver:
     url: str
     answers: list[Answer]
     requests: list[Request] = field(default_factory=list)
+    check: Callable[[Request], None] | None = None
     connections: int = 0
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -38,13 +39,18 @@ class Receiver:
     def answer(self, request: Request) -> Answer:
         """Note a request and return what to say."""
         self.requests.append(request)
+        if self.check is not None:
+            try:
+                self.check(request)
+            except (AssertionError, KeyError, ValueError) as error:
+                return 400, {"X-Why": str(error).partition("\n")[0]}
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
 @contextmanager
-def receiving(*answers: Answer) -> Iterator[Receiver]:
-    """Run a server that answers in this order; by default it takes everything."""
-    receiver = Receiver("", list(answers) or [(204, {})])
+def receiving(*answers: Answer, check: Callable[[Request], None] | None = None) -> Iterator[Receiver]:
+    """Run a server that answers in this order, and 400 if the `check` fails; by default it takes everything."""
+    receiver = Receiver("", list(answers) or [(204, {})], check=check)
 
     class Handler(_Handler):
         connected: ClassVar[Callable[[], None]] = receiver.connected

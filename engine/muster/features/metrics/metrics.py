@@ -53,7 +53,7 @@ _AGES: Final = (10, 30, 60, 120, 300, 600, 1800, 3600, 21600, 86400, 604800)
 #: For metrics without labels.
 _ALONE: Final = ((),)
 #: The types that a sink of notifications may have.
-SINK_TYPES: Final = ("email", "slack", "webhook")
+SINK_TYPES: Final = ("email", "opsgenie", "pagerduty", "slack", "teams", "webhook")
 OUTCOMES: Final = ("committed", "unchanged", "waiting", "failed", "fault")
 
 BUILD = Measure("muster_build_info", Sort.GAUGE, "Always 1; the version of muster.", ("version",))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster.data.kinds import ALL, kind_of
 from muster.data.locations import FOLDER, is_projected
-from muster.data.notices import Message, Notice
+from muster.data.notices import Message, Notice, digest
 from muster.data.printable import printable, without_secrets
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree
@@ -124,7 +124,7 @@ def _send(
     due = [message for message in memory.messages.values() if message.due <= run.now]
     result.due = len(due)
     try:
-        for message in sorted(due, key=lambda one: (one.due, one.id)):
+        for message in sorted(due, key=lambda message: (message.due, message.notices[0].at, message.id)):
             names, event = _names(message, settings), event_of(message)
             have = set(message.arrived.intersection(names))
             for name in (name for name in names if name not in have):
@@ -198,6 +198,11 @@ def _exists_after(notice: Notice) -> bool:
     return bool(notice.after) or bool(notice.sort)
 
 
+def incident_key(policy: str, notice: Notice) -> str:
+    """Return what identifies an incident from its beginning to its end: a policy, an object and a fact of it."""
+    return digest((policy, *notice.object, notice.sort, notice.name))
+
+
 def event_of(message: Message) -> Tree:
     """Return a message as the CloudEvent for webhooks, the same each time."""
     shown = [printable(notice.text) for notice in message.notices[:_MAX_LINES]]
@@ -205,14 +210,19 @@ def event_of(message: Message) -> Tree:
     text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
     count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
     source = f"{printable(message.policy)} {printable(message.key)}".rstrip()
+    resolved = all(notice.resolves for notice in message.notices)
     return {
         "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
-        "subject": f"{message.severity}: {source}: {count}",
+        "subject": f"{'resolved' if resolved else message.severity}: {source}: {count}",
         "time": format_time(message.due), "datacontenttype": "application/json",
         "data": {
             "policy": message.policy, "severity": message.severity, "group": message.key, "text": text,
             "transitions": [
-                {"id": one.id, "commit": one.commit, "at": format_time(one.at), **change_tree(one)}
+                {
+                    "id": one.id, "commit": one.commit, "at": format_time(one.at), **change_tree(one),
+                    "incident": incident_key(message.policy, one), "resolves": one.resolves,
+                    "text": printable(one.text),
+                }
                 for one in message.notices
             ],
         },

@@ -1,4 +1,4 @@
-"""The sinks of `Fleet.spec.notifications.sinks`: mail, chat and webhooks.
+"""The sinks of `Fleet.spec.notifications.sinks`: mail, chats, pagers and webhooks.
 
 What sends is imported when the first message is: most runs have none.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NoticeSink(SinkSettings):
-    """A sink: `sort` is `slack`, `webhook` or `email`; `url_from` names the variable with a secret URL."""
+    """A sink: `sort` is its `type` in the Fleet; `url_from` names the variable with a secret URL."""
 
     sort: str
     url_from: str
@@ -59,10 +59,18 @@ def _opened(sink: NoticeSink, url: str, environ: Mapping[str, str]) -> Sink:
         from muster.features.notify.mail import MailSink
 
         return MailSink(url, sender=sink.sender, to=sink.to, timeout=sink.timeout, login=login)
-    if sink.sort == "slack":
-        from muster.features.notify.chat import ChatSink
+    if sink.sort in ("pagerduty", "opsgenie"):
+        from muster.features.notify.pagers import OpsgenieSink, PagerDutySink
 
-        return ChatSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
+        if not login:
+            raise DeliveryError(f"a sink of {sink.sort} needs `credentialsFrom`", again=False, unreachable=True)
+        pager = PagerDutySink if sink.sort == "pagerduty" else OpsgenieSink
+        return pager(url, timeout=sink.timeout, key=login)
+    if sink.sort in ("slack", "teams"):
+        from muster.features.notify.chat import ChatSink, TeamsSink
+
+        chat = ChatSink if sink.sort == "slack" else TeamsSink
+        return chat(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
     from muster.features.pulses.http import HttpSink
 
     return HttpSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)

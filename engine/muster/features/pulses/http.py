@@ -4,7 +4,7 @@ TLS certificates are verified against the system's store. Only redirections with
 method and the body, and only on the same origin (scheme, host and port), which the sink's configuration trusts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from http.client import HTTPException
@@ -37,8 +37,11 @@ class HttpSink:
 
     def send(self, event: Tree) -> None:
         """Post the event; a status of 2xx confirms it."""
-        message, deadline = self._message(event), Deadline.after(self._seconds)
-        url = self._url
+        for suffix, message in self._messages(event):
+            self._deliver(f"{self._url}{suffix}", message)
+
+    def _deliver(self, url: str, message: binding.HTTPMessage) -> None:
+        deadline = Deadline.after(self._seconds)
         for _ in range(_MAX_REDIRECTS + 1):
             status, headers = self._post(url, message, deadline)
             if status not in _KEEPING_THE_METHOD:
@@ -50,6 +53,10 @@ class HttpSink:
     def close(self) -> None:
         """Close the connections."""
         self._pool.clear()
+
+    def _messages(self, event: Tree) -> Iterator[tuple[str, binding.HTTPMessage]]:
+        """The messages of an event, each with what its URL has at its end."""
+        yield "", self._message(event)
 
     def _message(self, event: Tree) -> binding.HTTPMessage:
         return (binding.to_binary if self._binary else binding.to_structured)(cloud_event(event), JSONFormat())

@@ -35,7 +35,7 @@ from muster.rules.taints.cluster_policy import taint_policies
 from muster.rules.taints.policy import TaintPolicy
 
 #: The fields with conditions.
-_CONDITION_FIELDS: Final = frozenset(("when", "expression", HOLD_WHEN))
+_CONDITION_FIELDS: Final = frozenset(("when", "resolvedWhen", "expression", HOLD_WHEN))
 _LOGIC: Final = frozenset(("_&&_", "_||_"))
 #: Identifies a branch in its policy: the place (of a variable: its name), the node of the expression (or `NO_NODE`),
 #: and the way.
@@ -161,6 +161,8 @@ def _expressions(policy: _Tested) -> Iterator[tuple[At, cel.Program | None]]:
         yield AT, policy.value
     elif isinstance(policy, NotificationPolicy):
         yield ("spec", "when"), policy.when
+        if policy.resolved is not None:
+            yield ("spec", "resolvedWhen"), policy.resolved
         if policy.by is not None:
             yield ("spec", "group", "by"), policy.by
     elif isinstance(policy, ConditionPolicy):

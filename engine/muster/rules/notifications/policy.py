@@ -50,10 +50,12 @@ class QuietHours:
 
 @dataclass(frozen=True, slots=True)
 class NotificationPolicy(Policy):
-    """Notifies of transitions. `sinks`: names of receivers; empty means all. `by`: the group of a transition; a group's
+    """Notifies of transitions. `sinks`: names of receivers; empty means all. `resolved`: which
+    transitions end an incident. `by`: the group of a transition; a group's
     message waits for `window`."""
 
     when: cel.Program
+    resolved: cel.Program | None
     by: cel.Program | None
     severity: str
     window: timedelta
@@ -64,8 +66,10 @@ class NotificationPolicy(Policy):
 def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> NotificationPolicy:
     group = mapping_at(obj.spec, "group")
     by = compiler.string(("spec", "group", "by")) if "by" in group else None
+    resolved = compiler.condition(("spec", "resolvedWhen")) if "resolvedWhen" in obj.spec else None
     return NotificationPolicy(
-        **common, when=compiler.condition(("spec", "when")), by=by, severity=str(obj.spec.get("severity", "warning")),
+        **common, when=compiler.condition(("spec", "when")), resolved=resolved, by=by,
+        severity=str(obj.spec.get("severity", "warning")),
         window=parse_duration(group.get("window", "0s")), quiet=_quiet_hours(obj, compiler),
         sinks=frozenset(obj.spec.get("sinks") or ()),
     )  # fmt: skip

@@ -28,7 +28,7 @@ from muster.rules.policies.scopes import Scopes
 MOST_TOGETHER: Final = 1000
 #: Waiting transitions, some ten MB: if a sink is gone for good, the oldest messages are dropped.
 MOST_WAITING: Final = 20_000
-_WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
+_WHEN, _RESOLVED, _BY = ("spec", "when"), ("spec", "resolvedWhen"), ("spec", "group", "by")
 
 
 def messages(
@@ -41,17 +41,18 @@ def messages(
     scopes = Scopes.of(fleet, fleet.rules, now)
     for notice in notices:
         for policy in fleet.compiled.of(NotificationPolicy):
-            key = _group_key(scopes, policy, notice)
-            if key is None:
+            selected = _selected(scopes, policy, notice)
+            if selected is None:
                 continue
-            fresh = _message(policy, key, notice, now)
+            key, told = selected
+            fresh = _message(policy, key, told, now)
             id_ = open_.setdefault(_group(fresh), fresh.id)
             if id_ in by_id and len(by_id[id_].notices) >= MOST_TOGETHER:
                 id_ = open_[_group(fresh)] = fresh.id
             if id_ not in by_id:
                 by_id[id_] = fresh
             elif notice.id not in {known_notice.id for known_notice in by_id[id_].notices}:
-                by_id[id_] = replace(by_id[id_], notices=(*by_id[id_].notices, notice))
+                by_id[id_] = replace(by_id[id_], notices=(*by_id[id_].notices, told))
     return sorted(by_id.values(), key=lambda message: (message.due, message.id))
 
 
@@ -92,8 +93,9 @@ def _message(policy: NotificationPolicy, key: str, notice: Notice, now: datetime
     return Message(id_, policy.id.name, key, policy.severity, policy.sinks, due, (notice,))
 
 
-def _group_key(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | None:
-    """The group of the transition; None if the policy does not notify it."""
+def _selected(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> tuple[str, Notice] | None:
+    """The group of the transition, and the transition, which may end an incident; None if the policy does not notify
+    it."""
     kind = kind_of(notice.object)
     if kind not in policy.target.kinds:
         return None
@@ -102,12 +104,21 @@ def _group_key(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> st
         return None
     scope = scopes.for_policy(policy, scopes.base(obj), notice.object)
     scope["change"] = change_tree(notice)
+    resolves = _resolves(policy, scope)
     try:
-        if not (guards_hold(policy.guards, scope) and holds(policy.when, scope, "when", _WHEN)):
+        if not (guards_hold(policy.guards, scope) and (resolves or holds(policy.when, scope, "when", _WHEN))):
             return None
     except PolicyFailure:
         pass  # unknown whether to notify: notify
-    return _key(policy, scope)
+    return _key(policy, scope), replace(notice, resolves=True) if resolves else notice
+
+
+def _resolves(policy: NotificationPolicy, scope: PolicyScope) -> bool:
+    """Does the transition end an incident? Not if that cannot be said: an incident that stays open is looked at."""
+    try:
+        return policy.resolved is not None and holds(policy.resolved, scope, "resolvedWhen", _RESOLVED)
+    except PolicyFailure:
+        return False
 
 
 def _bare(notice: Notice) -> Object:
