@@ -95,9 +95,9 @@ class _Fetch:
         """Did anything move, or was refused?"""
         listed = {self._space + name: oid for name, oid in self._listed()}
         given = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
-        known = refusals(self._repository)
+        refused_before = refusals(self._repository)
         why = f"it takes far more than {self._limits.max_bytes} bytes and {self._limits.max_files} files to fetch it"
-        refused = {ref: Refusal(oid, why) for ref, oid in given.items() if known.get(ref) == (oid, why)}
+        refused = {ref: Refusal(oid, why) for ref, oid in given.items() if refused_before.get(ref) == (oid, why)}
         refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - given.keys())[:_TOLD])
         wanted = {
             ref: oid for ref, oid in given.items() if self._here.get(ref) != oid and ref not in refused
@@ -112,7 +112,10 @@ class _Fetch:
         finally:
             remember_refusals(self._repository, self._space, refused)
         return bool(
-            wanted or refused or self._here.keys() - given.keys() or any(ref.startswith(self._space) for ref in known)
+            wanted
+            or refused
+            or self._here.keys() - given.keys()
+            or any(ref.startswith(self._space) for ref in refused_before)
         )
 
     def _listed(self) -> Iterator[tuple[str, str]]:
@@ -133,12 +136,12 @@ class _Fetch:
         while batch := dict(islice(rest, _AT_ONCE)):
             waiting = [batch]
             while waiting:
-                some = waiting.pop()
-                arrived = self._fetch_objects(some)
-                if arrived or len(some) == 1:
-                    yield some, arrived
+                names = waiting.pop()
+                arrived = self._fetch_objects(names)
+                if arrived or len(names) == 1:
+                    yield names, arrived
                 else:
-                    items = list(some.items())
+                    items = list(names.items())
                     waiting += [dict(items[len(items) // 2 :]), dict(items[: len(items) // 2])]
 
     def _fetch_objects(self, refs: Mapping[str, str]) -> bool:
@@ -254,25 +257,25 @@ def fetching_remotes(repository: Repository, settings: AgentSettings, *, lasting
 
     def failures() -> dict[str, str]:
         until = time.monotonic() + _PATIENCE_SECONDS
-        for one in fetches.values():
-            if one.thread and (one.awaited or not lasting):
-                one.thread.join(max(0.0, until - time.monotonic()) if lasting else None)
-        return {remote.name: why for remote, one in fetches.items() if (why := _trouble(one))}
+        for fetch in fetches.values():
+            if fetch.thread and (fetch.awaited or not lasting):
+                fetch.thread.join(max(0.0, until - time.monotonic()) if lasting else None)
+        return {remote.name: why for remote, fetch in fetches.items() if (why := _trouble(fetch))}
 
     try:
-        for remote, one in fetches.items():
-            one.begin(repository, remote, settings)
+        for remote, fetch in fetches.items():
+            fetch.begin(repository, remote, settings)
         yield failures
     except BaseException:
         lasting = False
         raise
     finally:
         if not lasting:
-            for one in fetches.values():
-                one.stop.set()
+            for fetch in fetches.values():
+                fetch.stop.set()
 
 
-def _trouble(one: _RemoteFetch) -> str:
-    if one.thread and one.thread.is_alive():
-        return one.trouble or "it has not answered yet"
-    return one.trouble
+def _trouble(fetch: _RemoteFetch) -> str:
+    if fetch.thread and fetch.thread.is_alive():
+        return fetch.trouble or "it has not answered yet"
+    return fetch.trouble

@@ -65,8 +65,8 @@ def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRef
     settings, listing = agent_settings(repository, revision), list_refs_of_run(repository)
     refs = agent_refs(repository, settings=settings, listing=listing)
     asked = not remotes(repository) and not settings.remotes
-    found = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits), own=listing.own())
-    return _complete(repository, found, settings, revision)
+    local_refs = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits), own=listing.own())
+    return _complete(repository, local_refs, settings, revision)
 
 
 def fetch_agent_refs(
@@ -94,51 +94,51 @@ def fetch_agent_refs(
     """
     settings = agent_settings(repository, governing or revision)
     with fetching_remotes(repository, settings, lasting=lasting) as failures:
-        found = _fetch_from_remotes(repository, settings, recorded, first, limit_seconds, failures)
+        fetched = _fetch_from_remotes(repository, settings, recorded, first, limit_seconds, failures)
     if governing not in ("", revision):
         settings = replace(agent_settings(repository, revision), limits=settings.limits)
         refs = agent_refs(repository, settings=settings)
-        found = replace(found, refs=refs, agents=replace(found.agents, present=_clusters(refs)))
-    return _complete(repository, found, settings, revision)
+        fetched = replace(fetched, refs=refs, agents=replace(fetched.agents, present=_clusters(refs)))
+    return _complete(repository, fetched, settings, revision)
 
 
-def _complete(repository: Repository, found: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
+def _complete(repository: Repository, fetched: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
     """Bound the refs of unknown clusters, and add who signed each ref if agents have to sign."""
-    refs = bound_unknown(repository, found.refs, partial(recorded_clusters, repository, revision), revision)
+    refs = bound_unknown(repository, fetched.refs, partial(recorded_clusters, repository, revision), revision)
     # Clusters whose refs are left out are in no fleet: all that counts is in the refs.
-    found = replace(found, refs=refs, agents=replace(found.agents, present=_clusters(refs)))
+    fetched = replace(fetched, refs=refs, agents=replace(fetched.agents, present=_clusters(refs)))
     if not settings.signed:
-        return found
+        return fetched
     from muster.git.identities import identify_signers
 
-    refs = identify_signers(repository, found.refs, revision, wall_clock())
-    known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
-    return replace(found, refs=refs, agents=replace(found.agents, identities=known))
+    refs = identify_signers(repository, fetched.refs, revision, wall_clock())
+    identities = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
+    return replace(fetched, refs=refs, agents=replace(fetched.agents, identities=identities))
 
 
 def _fetch_from_remotes(
     repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
     limit_seconds: float, failures: Failures,
 ) -> AgentRefs:  # fmt: skip
-    known, limits, listing = remotes(repository), settings.limits, list_refs_of_run(repository)
-    refs, own = agent_refs(repository, settings=settings, listing=listing), listing.own()
+    remote_names, limits, listing = remotes(repository), settings.limits, list_refs_of_run(repository)
+    refs, local_ids = agent_refs(repository, settings=settings, listing=listing), listing.own()
     had = _clusters(refs)
-    space = tracking(repository, first, known) if first is not None else ""
+    space = tracking(repository, first, remote_names) if first is not None else ""
     if orphans := _unknown_source(refs, space):
         source = f"the repository that {orphans} was fetched from is not configured"
         trouble = f"{source}: name it with --remote, or git remote add"
-        return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble, own=own)
-    if not known and first is None and not settings.remotes:
-        return AgentRefs(refs, Agents(had, asked=True, limits=limits), own=own)
-    wanted, reached = cache(lambda: frozenset(recorded())), not known and first is None
+        return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble, own=local_ids)
+    if not remote_names and first is None and not settings.remotes:
+        return AgentRefs(refs, Agents(had, asked=True, limits=limits), own=local_ids)
+    wanted, reached = cache(lambda: frozenset(recorded())), not remote_names and first is None
     is_mirror = cache(partial(_is_mirror, repository))
-    sources, troubles, stale = _source_remotes(refs, known, first, space, is_mirror), list[str](), False
-    order = list(dict.fromkeys((*([first] if first else []), *likely_first(repository, known, sources))))
+    sources, troubles, stale = _source_remotes(refs, remote_names, first, space, is_mirror), list[str](), False
+    order = list(dict.fromkeys((*([first] if first else []), *likely_first(repository, remote_names, sources))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted() - _clusters(refs)):
             continue
         try:
-            into = "refs/heads/" if is_mirror(remote) else tracking(repository, remote, known)
+            into = "refs/heads/" if is_mirror(remote) else tracking(repository, remote, remote_names)
             moved = fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
             reached = True
         except RepositoryError as error:
@@ -151,11 +151,11 @@ def _fetch_from_remotes(
     silent = failures()
     refs = agent_refs(repository, settings=settings) if settings.remotes else refs
     present = _clusters(refs)
-    withheld = {one: _clusters_of_remote(refs, settings, one, {*wanted(), *present}) for one in silent}
+    withheld = {name: _clusters_of_remote(refs, settings, name, {*wanted(), *present}) for name in silent}
     gone = frozenset(had - present) if reached else frozenset()
-    withheld_remotes = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
+    withheld_remotes = tuple(Withheld(name, why, withheld[name]) for name, why in sorted(silent.items()))
     agents = Agents(present, reached, gone, limits, withheld_remotes)
-    return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles), own=own)
+    return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles), own=local_ids)
 
 
 def _clusters_of_remote(
@@ -163,8 +163,10 @@ def _clusters_of_remote(
 ) -> frozenset[str]:
     """The clusters that another repository speaks for, as far as this clone knows."""
     speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.is_agent}
-    mandate = next(one.mandate for one in settings.remotes if one.name == remote)
-    return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
+    mandate = next(source.mandate for source in settings.remotes if source.name == remote)
+    return frozenset(
+        cluster for cluster in clusters if speakers.get(cluster, remote if cluster in mandate else "") == remote
+    )
 
 
 def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
@@ -218,14 +220,18 @@ def _unknown_source(refs: Collection[AgentRef], space: str) -> str:
 
 
 def _source_remotes(
-    refs: Collection[AgentRef], known: Collection[str], first: str | None, space: str, is_mirror: Callable[[str], bool]
+    refs: Collection[AgentRef],
+    remote_names: Collection[str],
+    first: str | None,
+    space: str,
+    is_mirror: Callable[[str], bool],
 ) -> set[str]:
     """The remotes of which refs here are copies: configured ones, and `first`, whose refs are below `space`."""
     named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
-    mirrored = {remote for remote in known if refs and is_mirror(remote)}
+    mirrored = {remote for remote in remote_names if refs and is_mirror(remote)}
     if first is not None and space.removeprefix(_COPIES).rstrip("/") in named:
         named.add(first)
-    return (named | mirrored) & {*known, first}
+    return (named | mirrored) & {*remote_names, first}
 
 
 def _is_mirror(repository: Repository, remote: str) -> bool:

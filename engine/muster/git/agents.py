@@ -154,10 +154,10 @@ def agent_refs(
     dates = _commit_dates(repository, [ref for same in contested for ref in same])
     latest = int(((present or wall_clock()) + CLOCK_SKEW).timestamp())
     chosen_refs = (ref for same in contested for ref in _choose_ref(same, dates, latest))
-    found = tuple(sorted((*refs, *chosen_refs), key=lambda ref: ref.name))
+    all_refs = tuple(sorted((*refs, *chosen_refs), key=lambda ref: ref.name))
     if not contested:  # the choice depends on the clock, too
-        _last[where] = question, found
-    return found
+        _last[where] = question, all_refs
+    return all_refs
 
 
 class _RefsQuestion(NamedTuple):
@@ -177,14 +177,14 @@ def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
     complaints = asked.listing.complaints
     listed = [("", match[1]) for match in _BROKEN.finditer(complaints)] if complaints else []
     relays = list[tuple[str, str]]()
-    known = {remote.name for remote in settings.remotes}
+    remote_names = {remote.name for remote in settings.remotes}
     for record in os.fsdecode(asked.listing.lines).splitlines():
         commit, _, name = record.partition(" ")
-        if remote_of(name) and remote_of(name) not in known:
+        if remote_of(name) and remote_of(name) not in remote_names:
             continue  # of a repository that the Fleet does not name any more
         (relays if relay_of(name) in settings.relays else listed).append((commit, name))
     names = {name for _, name in (*listed, *relays)}
-    listed += [("", name) for name in unfetched if name not in names and remote_of(name) in {"", *known}]
+    listed += [("", name) for name in unfetched if name not in names and remote_of(name) in {"", *remote_names}]
     refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
     for commit, name in listed:
         if not resembles(name) and not speaks_for(name):
@@ -233,7 +233,8 @@ def _collected(
     agents = _relayed(name, shard, given, sent)
     named = ((collected(name, ref.cluster), ref) for ref in agents)
     return tuple(
-        AgentRef(own, ref.commit, ref.refused or (("not-signed", ref.cluster) if signed else ())) for own, ref in named
+        AgentRef(ref_name, ref.commit, ref.refused or (("not-signed", ref.cluster) if signed else ()))
+        for ref_name, ref in named
     )
 
 
@@ -260,19 +261,19 @@ class AgentFiles:
         self._skipped: list[Skipped] = []
         self._recorded: dict[tuple[str, bytes], bytes | UnreadableError] = {}
         read = self._within(self._walk(self._root_trees(refs)))
-        self.found = sorted((*read, *self._of_records(refs)), key=lambda one: (one.ref, one.path))
+        self.found = sorted((*read, *self._of_records(refs)), key=lambda entry: (entry.ref, entry.path))
         self._chosen = list(self._readable(self.found))
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        return tuple(sorted(self._skipped, key=lambda one: (one.ref, one.path)))
+        return tuple(sorted(self._skipped, key=lambda skip: (skip.ref, skip.path)))
 
     def files(self) -> Iterator[SourceFile]:
-        blobs = BlobSequence(self._objects, [one.oid for one in self._chosen])
-        for index, one in enumerate(self._chosen):
-            kept = self._recorded.get((one.ref, one.path)) if self._recorded else None
+        blobs = BlobSequence(self._objects, [entry.oid for entry in self._chosen])
+        for index, entry in enumerate(self._chosen):
+            kept = self._recorded.get((entry.ref, entry.path)) if self._recorded else None
             read = partial(blobs.read, index) if kept is None else partial(_recorded_content, kept)
-            yield SourceFile(one.path.decode(), one.oid, read, one.ref)
+            yield SourceFile(entry.path.decode(), entry.oid, read, entry.ref)
 
     def _of_records(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
         """Yield the files that records have of refs."""
@@ -312,7 +313,7 @@ class AgentFiles:
         refused: dict[str, tuple[str, str]] = {}
         for _ in range(MAX_DEPTH + 1):
             below: list[AgentEntry] = []
-            for directory, answer in zip(level, self._objects.read([one.oid for one in level]), strict=True):
+            for directory, answer in zip(level, self._objects.read([entry.oid for entry in level]), strict=True):
                 try:
                     children = list(_parse_tree(directory, answer))
                 except (UnreadableError, ValueError) as error:
@@ -322,45 +323,45 @@ class AgentFiles:
                 entries[directory.ref] += len(children)
                 if entries[directory.ref] > self._limits.max_files:
                     refused[directory.ref] = ("over-limit", f"more than {self._limits.max_files} files and directories")
-                below.extend(one for one in children if one.mode == DIRECTORY)
-                files.extend(one for one in children if one.mode != DIRECTORY)
-            level = [one for one in below if one.ref not in refused]
-        for one in level:
-            refused[one.ref] = ("over-limit", f"directories nested deeper than {MAX_DEPTH}")
+                below.extend(entry for entry in children if entry.mode == DIRECTORY)
+                files.extend(entry for entry in children if entry.mode != DIRECTORY)
+            level = [entry for entry in below if entry.ref not in refused]
+        for entry in level:
+            refused[entry.ref] = ("over-limit", f"directories nested deeper than {MAX_DEPTH}")
         for ref, reason in refused.items():
             self._refuse(ref, *reason)
-        return [one for one in files if one.ref not in refused]
+        return [entry for entry in files if entry.ref not in refused]
 
-    def _within(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
+    def _within(self, entries: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
         """Yield the files, with their sizes, of the refs whose files together are within the limits."""
-        files = [one for one in found if one.mode != SUBMODULE]
-        sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
-        sized = [one._replace(size=size) for one, size in sizes]
+        files = [entry for entry in entries if entry.mode != SUBMODULE]
+        sizes = zip(files, self._objects.sizes([entry.oid for entry in files]), strict=True)
+        sized = [entry._replace(size=size) for entry, size in sizes]
         together: Counter[str] = Counter()
-        for one in sized:
-            together[one.ref] += one.size or 0
-        lost = {one.ref: one for one in sized if one.size is None}
-        for ref, one in lost.items():
-            self._refuse(ref, LOST, f"{printable(one.path)}: object {one.oid}")
+        for entry in sized:
+            together[entry.ref] += entry.size or 0
+        lost = {entry.ref: entry for entry in sized if entry.size is None}
+        for ref, entry in lost.items():
+            self._refuse(ref, LOST, f"{printable(entry.path)}: object {entry.oid}")
         over = {ref: size for ref, size in together.items() if size > self._limits.max_bytes}
         for ref, size in over.items():
             self._refuse(ref, "over-limit", f"{size} bytes, more than {self._limits.max_bytes}")
-        elsewhere = (one for one in found if one.mode == SUBMODULE)
-        return (one for one in (*sized, *elsewhere) if one.ref not in over and one.ref not in lost)
+        elsewhere = (entry for entry in entries if entry.mode == SUBMODULE)
+        return (entry for entry in (*sized, *elsewhere) if entry.ref not in over and entry.ref not in lost)
 
-    def _readable(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
+    def _readable(self, entries: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
         """Yield the data files; report links, submodules and unreadable files that look like data."""
-        for one in found:
-            if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
+        for entry in entries:
+            if not is_data(entry.path) and entry.mode not in (LINK, SUBMODULE):
                 continue
-            path, fault = decode(one.path)
-            obstacle = (fault, "") if fault else obstacle_to(one.mode, one.oid, one.size)
+            path, fault = decode(entry.path)
+            obstacle = (fault, "") if fault else obstacle_to(entry.mode, entry.oid, entry.size)
             if obstacle is None:
-                yield one
+                yield entry
             else:
                 reason, detail = obstacle
-                detail = self._link(path, one.oid) if reason == "symlink" else detail
-                self._skipped.append(Skipped(path, reason, detail, one.ref))
+                detail = self._link(path, entry.oid) if reason == "symlink" else detail
+                self._skipped.append(Skipped(path, reason, detail, entry.ref))
 
     def _link(self, path: str, oid: str) -> str:
         try:

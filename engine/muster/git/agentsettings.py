@@ -95,7 +95,7 @@ class AgentSettings:
         remote = remote_of(ref)
         if not remote:
             return None
-        return next((known.mandate for known in self.remotes if known.name == remote), _NOBODY)
+        return next((source.mandate for source in self.remotes if source.name == remote), _NOBODY)
 
 
 DEFAULTS: Final = AgentSettings()
@@ -118,8 +118,8 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
         for entry in mappings_at(spec, "relays")
         if is_valid_name(str(entry.get("name")))
     }
-    known = tuple(remotes[name] for name in sorted(remotes))
-    return AgentSettings(limits, known, relays, spec.get("signing") == "required")
+    sources = tuple(remotes[name] for name in sorted(remotes))
+    return AgentSettings(limits, sources, relays, spec.get("signing") == "required")
 
 
 def unasked_remotes(repository: Repository, revision: str, governing: str) -> tuple[AgentRemote, ...]:
@@ -142,7 +142,11 @@ def _is_url(text: str) -> bool:
 
 def _mandate(entry: Mapping[str, Tree]) -> Mandate:
     clusters = entry.get("clusters")
-    return Mandate(one for one in clusters if isinstance(one, str)) if isinstance(clusters, list) else Mandate()
+    return (
+        Mandate(cluster for cluster in clusters if isinstance(cluster, str))
+        if isinstance(clusters, list)
+        else Mandate()
+    )
 
 
 def _positive(value: Tree, default: int) -> int:

@@ -36,15 +36,15 @@ class CommitAuthors:
         """Return who changed any of these files last; None if that is not known."""
         if self._uncommitted and any(self._committed.get(path, "") != oid for path, oid in files.items()):
             return self.at_work
-        found = [last for path in files if (last := self._last.get(path)) is not None]
-        return min(found)[1] if found else None
+        last_changes = [last for path in files if (last := self._last.get(path)) is not None]
+        return min(last_changes)[1] if last_changes else None
 
     @cached_property
     def at_work(self) -> Author | None:
         """Who would commit, as configured or in the environment; None if it is set nowhere."""
-        found = self._repository.git.line("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
-        name, _, rest = (found or "").rpartition(" <")
-        return Author(name, rest.partition(">")[0]) if found else None
+        identity = self._repository.git.line("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+        name, _, rest = (identity or "").rpartition(" <")
+        return Author(name, rest.partition(">")[0]) if identity else None
 
     @cached_property
     def _committed(self) -> Mapping[str, str]:
@@ -63,10 +63,10 @@ class CommitAuthors:
             self._repository, self._head, paths=("",), exclude=("derived",), changes=True, topological=True,
             most=_MOST_COMMITS,
         )  # fmt: skip
-        for number, one in enumerate(log):
-            if one.commit not in cut_off:
-                for change in one.changes:
-                    last.setdefault(change.path, (number, one.author))
+        for number, logged in enumerate(log):
+            if logged.commit not in cut_off:
+                for change in logged.changes:
+                    last.setdefault(change.path, (number, logged.author))
         return last
 
 

@@ -71,8 +71,8 @@ def path_change(raw: bytes, old: Blob | None, new: Blob | None) -> PathChange:
 
 def _diff(git: Git, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[PathChange, ...]:
     fields = git.output(*arguments, env=env).split(b"\0")
-    found = map(parse_raw_change, fields[0::2], fields[1::2])
-    return tuple(sorted(found, key=lambda change: change.raw))
+    parsed = map(parse_raw_change, fields[0::2], fields[1::2])
+    return tuple(sorted(parsed, key=lambda change: change.raw))
 
 
 def _blob(mode: str, oid: str) -> Blob | None:
@@ -85,7 +85,7 @@ Entries: TypeAlias = Mapping[bytes, Blob | None]
 
 def entries_of_index(git: Git) -> Entries:
     """Return the entries of git's index."""
-    return {one.path: Blob(one.mode.decode(), one.oid) if merged else None for one, merged in list_index(git)}
+    return {entry.path: Blob(entry.mode.decode(), entry.oid) if merged else None for entry, merged in list_index(git)}
 
 
 def entries_of_commit(git: Git, commit: str, paths: Iterable[bytes]) -> Mapping[bytes, Blob]:

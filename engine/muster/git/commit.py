@@ -146,14 +146,14 @@ def _find_obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
             (), f"the git filter {named} is configured in the repository itself, and so is not run",
             f"configure it with git config --global, or set {TRUST}=1 if you trust the repository's configuration",
         )  # fmt: skip
-    if _meets_something(git.directory, changes) and (found := _in_the_way(git, changes)):
-        return _refused(git, found)  # git would overwrite a person's file that it ignores
+    if _meets_something(git.directory, changes) and (path := _in_the_way(git, changes)):
+        return _refused(git, path)  # git would overwrite a person's file that it ignores
     done = git.run(*_PLAIN, "read-tree", "-n", "-m", "-u", old, new)
     if not done.status:
         return None
-    found = _in_the_way(git, changes)
-    if found:
-        return _refused(git, found)
+    path = _in_the_way(git, changes)
+    if path:
+        return _refused(git, path)
     error = explain("read-tree", done.stderr, done.status)
     return Refused((), error.message, error.hint or "git status shows what is unfinished in the work tree")
 
@@ -174,17 +174,17 @@ def _in_the_way(git: Git, changes: Sequence[PathChange]) -> tuple[str, ...]:
     root, entries = os.fsencode(git.directory) + b"/", entries_of_index(git)
     edited = set(git.output("diff-files", "--name-only", "-z").split(b"\0"))
     going = {change.raw for change in changes if change.new is None}
-    found = set[bytes]()
+    present = set[bytes]()
     for _, old, new, path in changes:
         if path in entries:
             staged = entries[path] not in (old, new)
             if staged or (path in edited and os.path.lexists(root + path)):
-                found.add(path)
+                present.add(path)
             continue
         if new is not None and os.path.lexists(root + path) and not _only_goes(root, path, going):
-            found.add(path)
-        found.update(folder for folder in folders_of(path) if folder not in going and _is_no_folder(root + folder))
-    return tuple(sorted(map(os.fsdecode, found)))
+            present.add(path)
+        present.update(folder for folder in folders_of(path) if folder not in going and _is_no_folder(root + folder))
+    return tuple(sorted(map(os.fsdecode, present)))
 
 
 def _only_goes(root: bytes, path: bytes, going: set[bytes]) -> bool:
@@ -208,9 +208,9 @@ def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:
 
 
 def _refused(git: Git, paths: tuple[str, ...]) -> Refused:
-    own = all(path.startswith(FOLDER) for path in paths)
+    derived_only = all(path.startswith(FOLDER) for path in paths)
     text = f"the work tree has uncommitted changes that would be overwritten: {few(paths)}"
-    return Refused(paths, text, _filtered(git, paths) or (_RESTORE if own else _STASH))
+    return Refused(paths, text, _filtered(git, paths) or (_RESTORE if derived_only else _STASH))
 
 
 def _filtered(git: Git, paths: tuple[str, ...]) -> str:

@@ -76,7 +76,7 @@ def _repository_folder(repository: Repository, url: str) -> Path:
     start = repository.worktree or repository.git_dir
     path = (start / url.removeprefix("file://")).absolute()
     tried = (path / ".git", path, path.with_name(f"{path.name}.git"))
-    return next((one for one in tried if (one / "objects").is_dir()), path)
+    return next((folder for folder in tried if (folder / "objects").is_dir()), path)
 
 
 def _programs(repository: Repository, place: Path) -> Iterator[str]:
@@ -115,8 +115,8 @@ def identity(repository: Repository, role: str) -> str:
     if name is not None and mail is not None and _is_plain(name) and _is_plain(mail) and date is not None:
         return f"{name} <{mail}> {int(date.timestamp())} {date:%z}"
     variable = f"GIT_{role}_IDENT"
-    found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
-    return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
+    line = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
+    return line or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
 
 
 def _set_for(repository: Repository, role: str, key: str) -> str | None:

@@ -80,9 +80,9 @@ class ContentConverter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in (self._asking, self._writing):
-            if one is not None:
-                one.stop()
+        for process in (self._asking, self._writing):
+            if process is not None:
+                process.stop()
         if self._objects is not None:
             self._objects.close()
         if self._store:

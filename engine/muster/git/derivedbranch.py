@@ -36,13 +36,13 @@ def derived_branch(repository: Repository, commit: str, known: str = "") -> str:
     content = blob_at(repository, commit, FLEET_FILE)
     if content is None:
         return ""
-    found = _setting(content)
-    if found is None:
+    branch = _setting(content)
+    if branch is None:
         log = read_log(repository, commit, paths=(FLEET_FILE,), most=_MOST_VERSIONS)
-        versions = (blob_at(repository, one.commit, FLEET_FILE) for one in log)
+        versions = (blob_at(repository, logged.commit, FLEET_FILE) for logged in log)
         settings = (_setting(version) for version in versions if version is not None)
-        found = next((one for one in settings if one is not None), known)
-    return found
+        branch = next((setting for setting in settings if setting is not None), known)
+    return branch
 
 
 def derived_tip(repository: Repository, branch: str) -> str | None:
@@ -103,8 +103,8 @@ def derived_commit_of(repository: Repository, commit: str) -> str:
 
 
 def _joined_parents(repository: Repository, commit: str) -> tuple[str, ...]:
-    (one,) = read_log(repository, commit, most=1)
-    return one.parents if one.subject == _SUBJECT else ()
+    (logged,) = read_log(repository, commit, most=1)
+    return logged.parents if logged.subject == _SUBJECT else ()
 
 
 def _setting(content: bytes) -> str | None:

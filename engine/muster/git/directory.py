@@ -77,7 +77,7 @@ class DirectorySnapshot(Snapshot):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        return tuple(sorted(self._skipped, key=lambda one: one.path))
+        return tuple(sorted(self._skipped, key=lambda skip: skip.path))
 
     @property
     def ignored(self) -> tuple[SourceFile, ...]:

@@ -129,7 +129,7 @@ class EngineCommits:
 
     def among(self, commits: Sequence[str]) -> dict[str, EngineCommit]:
         """Return those commits that are the engine's own, by their ids."""
-        return {one.commit: one for one in self.of(commits) if one is not None}
+        return {run.commit: run for run in self.of(commits) if run is not None}
 
     def commits(self) -> Iterator[EngineCommit]:
         """Yield the engine's commits that made the derived files at the head, newest first, undone or not.
@@ -163,7 +163,7 @@ class EngineCommits:
 
     def _log_of(self, head: str) -> Iterator[str]:
         if head and has_derived(self._repository, head):
-            yield from (one.commit for one in read_log(self._repository, head, paths=(FOLDER,), streamed=True))
+            yield from (logged.commit for logged in read_log(self._repository, head, paths=(FOLDER,), streamed=True))
 
     @cached_property
     def _near(self) -> tuple[list[tuple[str, str]], str]:
@@ -189,7 +189,7 @@ class EngineCommits:
         """Return the id of `derived/` in each commit; empty if it has none, or cannot be read."""
         answers = self._objects.read([f"{commit}^{{tree}}" for commit in commits])
         entries = (_entries(answer, self._repository.id_bytes) or () for answer in answers)
-        return [next((oid for _, name, oid in found if name == _ROOT), "") for found in entries]
+        return [next((oid for _, name, oid in tree if name == _ROOT), "") for tree in entries]
 
     def _of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
         raw = [_commit_text(answer) for answer in self._objects.read(commits)]
@@ -198,8 +198,8 @@ class EngineCommits:
         before = iter([_commit_text(answer) for answer in self._objects.read(parents)])
         for commit, content, text in zip(commits, raw, parsed, strict=True):
             tree = commit_tree(next(before)) if text is not None else ""
-            own = text is not None and bool(tree) and self._is_own(text, tree, content)
-            yield _engine_commit(commit, text) if own and text is not None else None
+            is_own = text is not None and bool(tree) and self._is_own(text, tree, content)
+            yield _engine_commit(commit, text) if is_own and text is not None else None
 
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
         """Does a commit change derived/ and nothing else, name its parent, which has this tree, and have a valid
@@ -225,13 +225,13 @@ class EngineCommits:
             raise RepositoryError("Fleet.spec.commit.signers cannot be checked here", str(error)) from error
         from muster.git.signatures.signature import ssh_key
 
-        return frozenset(key for one in named if (key := ssh_key(str(one))) is not None)
+        return frozenset(key for signer in named if (key := ssh_key(str(signer))) is not None)
 
 
 def require_own(repository: Repository, commit: str, base: str) -> None:
     """Raise RepositoryError if a commit that the engine has just made would not count as its own."""
-    known = EngineCommits(repository, base)
-    if known.signers is None or next(known.of((commit,))) is not None:
+    engine = EngineCommits(repository, base)
+    if engine.signers is None or next(engine.of((commit,))) is not None:
         return
     raise RepositoryError(
         "the commit is not signed with a key that Fleet.spec.commit.signers names, so nothing was committed",
@@ -285,7 +285,7 @@ def _engine_commit(commit: str, text: _Text) -> EngineCommit:
     now = try_time(text.trailers[NOW][0])
     assert now is not None
     whole, heard = (
-        next((one for one in text.trailers.get(name, ()) if is_object_id(one)), "") for name in (WHOLE, HEARD)
+        next((value for value in text.trailers.get(name, ()) if is_object_id(value)), "") for name in (WHOLE, HEARD)
     )
     return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, heard, text.parents[0])
 

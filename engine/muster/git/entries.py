@@ -88,7 +88,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
         else:
             skipped.append(Skipped(path, *obstacle))
     skipped.extend(_reported_links(links, chosen, objects))
-    return ChosenEntries(chosen, tuple(sorted(skipped, key=lambda one: one.path)), tuple(named))
+    return ChosenEntries(chosen, tuple(sorted(skipped, key=lambda skip: skip.path)), tuple(named))
 
 
 def points_outside(path: str, target: str) -> bool:

@@ -243,19 +243,19 @@ _KNOWN = (
 )
 
 
-_PATTERNS = [Regex(f"(?i){known.pattern}") for known in _KNOWN]
+_PATTERNS = [Regex(f"(?i){cause.pattern}") for cause in _KNOWN]
 
 
 def explain(command: str, stderr: str, status: int) -> RepositoryError:
     """Return the error for a failed `git <command>`: git's own last complaint, reworded if that helps, without
     credentials in URLs."""
     stderr = without_secrets(stderr)
-    for known, pattern in zip(_KNOWN, _PATTERNS, strict=True):
+    for cause, pattern in zip(_KNOWN, _PATTERNS, strict=True):
         match = pattern.search(stderr)
         if match is not None:
             groups = match.named()
-            message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
-            return known.error(message, known.hint.format(**groups))
+            message = cause.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
+            return cause.error(message, cause.hint.format(**groups))
     return RepositoryError(f"git {command}: {complaint(stderr, status)}")
 
 

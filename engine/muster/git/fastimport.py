@@ -169,7 +169,7 @@ def _environ(role: str, who: str) -> dict[str, str]:
 
 def _remove_crash_report(repository: Repository, stderr: str) -> None:
     """Delete the report that fast-import leaves in the git directory; its standard error has all that matters."""
-    found = _CRASH_REPORT.search(stderr)
-    if found:
+    report = _CRASH_REPORT.search(stderr)
+    if report:
         with contextlib.suppress(OSError):
-            (repository.git.directory / Path(found[1])).unlink()
+            (repository.git.directory / Path(report[1])).unlink()

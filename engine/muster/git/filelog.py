@@ -73,11 +73,13 @@ def derived_log(repository: Repository, walk: WalkRange, folders: Iterable[str])
     since = [f"^{walk.end}"] if walk.end else []
     log = read_log(repository, walk.tip, *since, paths=folders, first_parent=True, changes=True, streamed=True)
     engine = EngineCommits(repository, walk.tip)
-    for one in log:
-        run = next(engine.of((one.commit,)))
-        time = run.now if run is not None else one.committed
-        first = not one.parents or one.commit in cut_off
-        yield DerivedCommit(one.commit, time, run is not None, one.subject[:_LONGEST_SUBJECT], first, one.changes)
+    for logged in log:
+        run = next(engine.of((logged.commit,)))
+        time = run.now if run is not None else logged.committed
+        first = not logged.parents or logged.commit in cut_off
+        yield DerivedCommit(
+            logged.commit, time, run is not None, logged.subject[:_LONGEST_SUBJECT], first, logged.changes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +101,21 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
     """Yield the versions of a file that lay at one of these paths at a time, oldest first."""
     log = tuple(read_log(repository, commit, paths=paths, first_parent=True, changes=True, oldest_first=True))
     cut_off = shallow_commits(repository)
-    runs = EngineCommits(repository, commit).among([one.commit for one in log])
-    for one in log:
-        oid = next((change.new.oid for change in reversed(one.changes) if change.new), "")
-        data = read_required(f"a version of {one.commit[:12]}", partial(repository.objects.blob, oid)) if oid else None
-        run = runs.get(one.commit)
-        time, source = (run.now, run.source) if run else (one.authored, "")
-        yield Version(one.commit, one.author.name, one.subject, time, source, data, one.commit in cut_off)
+    runs = EngineCommits(repository, commit).among([logged.commit for logged in log])
+    for logged in log:
+        oid = next((change.new.oid for change in reversed(logged.changes) if change.new), "")
+        data = (
+            read_required(f"a version of {logged.commit[:12]}", partial(repository.objects.blob, oid)) if oid else None
+        )
+        run = runs.get(logged.commit)
+        time, source = (run.now, run.source) if run else (logged.authored, "")
+        yield Version(logged.commit, logged.author.name, logged.subject, time, source, data, logged.commit in cut_off)
 
 
 def files_containing(repository: Repository, commit: str, text: str) -> list[str]:
     """Return the files of a commit, except derived ones, that contain a text; none if git cannot tell."""
-    found = repository.git.run(
+    done = repository.git.run(
         "grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived"
     )  # fmt: skip
-    names = found.stdout.decode(errors="surrogateescape").split("\0") if not found.status else []
+    names = done.stdout.decode(errors="surrogateescape").split("\0") if not done.status else []
     return sorted(name.removeprefix(f"{commit}:") for name in names if name and "\n" not in name)

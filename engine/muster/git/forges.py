@@ -86,8 +86,8 @@ def forge_of(url: str) -> str:
 def request_page(url: str, forge: str, target: str, branch: str) -> str:
     """Return where a merge request from a branch to another is opened, without credentials of the URL; empty if that is
     not known."""
-    base, known = _web_page(url), FORGES.get(forge)
-    return base + known.request(target, branch) if base and known else ""
+    base, pages = _web_page(url), FORGES.get(forge)
+    return base + pages.request(target, branch) if base and pages else ""
 
 
 def _web_page(url: str) -> str:
@@ -101,10 +101,12 @@ def _short(url: str) -> tuple[str, str]:
     """Return the host and the path of `[USER@]HOST:PATH`, as ssh takes it; empty for another text."""
     place, _, path = url.partition(":")
     user, at, host = place.rpartition("@")
-    known = not at or (user.split() == [user] and "@" not in user and "/" not in user)
+    is_short = not at or (user.split() == [user] and "@" not in user and "/" not in user)
     sound = len(host) > 1 and not host.strip(_HOST) and host[0] not in "-."
     return (
-        (host.lower(), path) if known and sound and path[:1] not in ("", "/", "\\") and "\n" not in path else ("", "")
+        (host.lower(), path)
+        if is_short and sound and path[:1] not in ("", "/", "\\") and "\n" not in path
+        else ("", "")
     )
 
 

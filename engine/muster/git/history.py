@@ -47,7 +47,7 @@ class Versions:
     def of(self, paths: Iterable[str]) -> dict[str, list[str]]:
         """Return the ids of what was committed at each of these paths and below them, newest first; "" is the root."""
         named = sorted(set(paths))
-        found: dict[str, list[str]] = {}
+        by_path: dict[str, list[str]] = {}
         for start in range(0, len(named), AT_ONCE):
             versions = list(self._read(named[start : start + AT_ONCE]))
             sizes = self._objects.sizes([oid for _, oid in versions])
@@ -55,8 +55,8 @@ class Versions:
                 if size is None:
                     raise LostObjectError(path, f"object {oid}, a version of the file since the last run")
                 if size <= MAX_BLOB_BYTES:
-                    found.setdefault(path, []).insert(0, oid)
-        return found
+                    by_path.setdefault(path, []).insert(0, oid)
+        return by_path
 
     def _read(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield path and id of what each commit wrote, oldest first."""
@@ -79,7 +79,7 @@ class Versions:
         """The commit after which versions count."""
         since = [f"^{self._since}"] if self._since else []
         bound = read_log(self._repository, self._head, *since, first_parent=True, skip=_MOST_VERSIONS, most=1)
-        return next((one.commit for one in bound), self._since)
+        return next((logged.commit for logged in bound), self._since)
 
     @cached_property
     def _ignored_at_start(self) -> Ignored:
@@ -145,19 +145,21 @@ class History:
             self._repository, head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
             trailer=ALLOWED,
         )  # fmt: skip
-        return tuple(self._allowance(one.commit, one.parents, one.trailers) for one in log if one.trailers)
+        return tuple(
+            self._allowance(logged.commit, logged.parents, logged.trailers) for logged in log if logged.trailers
+        )
 
     def _allowance(self, commit: str, parents: Sequence[str], text: str) -> StatedRemovals:
         """What a commit allows: of a merge, what it changes of its first parent."""
         parent = next(iter(parents), "")
         if not parent or not has_commit(self._repository.git, parent):
             return StatedRemovals(text, commit, (), (), ())
-        changes = [one for one in changed_paths(self._repository, parent, commit) if _is_peoples(one.path)]
+        changes = [change for change in changed_paths(self._repository, parent, commit) if _is_peoples(change.path)]
         later = Versions(self._repository, self._objects, commit, self._head).of(("",))
         return StatedRemovals(
             text, commit,
-            tuple(self._file(one.path, one.old.oid) for one in changes if one.old),
-            tuple(self._file(one.path, one.new.oid) for one in changes if one.new),
+            tuple(self._file(change.path, change.old.oid) for change in changes if change.old),
+            tuple(self._file(change.path, change.new.oid) for change in changes if change.new),
             tuple(self._file(path, oid) for path, oids in sorted(later.items()) for oid in oids),
         )  # fmt: skip
 
@@ -190,18 +192,20 @@ class History:
 
     def changed_since(self, commit: str) -> Sequence[SourceFile]:
         changes = changed_paths(self._repository, commit, self._head)
-        return [self._file(one.path, one.old.oid) for one in changes if one.old and _is_peoples(one.path)]
+        return [
+            self._file(change.path, change.old.oid) for change in changes if change.old and _is_peoples(change.path)
+        ]
 
     def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
         newest, then = self._trees
-        found: dict[str, list[SourceFile]] = {}
+        by_path: dict[str, list[SourceFile]] = {}
         for listing in (newest, self._since.of(paths) if self._since else {}, then):
             for path in filter(wanted, listing):
-                versions = found.setdefault(path, [])
+                versions = by_path.setdefault(path, [])
                 for oid in listing[path]:
                     if not versions or versions[-1].oid != oid:
                         versions.append(self._file(path, oid))
-        return found
+        return by_path
 
     @cached_property
     def _engine(self) -> "EngineCommits":
@@ -259,12 +263,12 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
 
     A merge counts for what differs from all its parents: other changes are in the commits that it brought.
     """
-    found = changed_paths(repository, old, new)
-    yield from found
-    known = {change.raw for change in found}
+    changes = changed_paths(repository, old, new)
+    yield from changes
+    raw_paths = {change.raw for change in changes}
     log = read_log(repository, f"{old}..{new}", changes=True)
     touched = {change.raw for commit in log for change in commit.changes}
-    yield from (path_change(raw, None, None) for raw in sorted(touched - known))
+    yield from (path_change(raw, None, None) for raw in sorted(touched - raw_paths))
 
 
 def has_run_trailers(repository: Repository, old: str, new: str) -> bool:

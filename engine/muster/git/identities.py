@@ -56,23 +56,25 @@ def identify_signers(
         require_library()
     except IdentityError as error:
         raise RepositoryError("the Fleet asks for signed reports, which cannot be checked here", str(error)) from error
-    issued, known = certificates_at(repository, revision), _last_received(repository)
-    texts, lost = _read_commits(repository, {*(ref.commit for ref in refs if _speaks(ref)), *known.values()})
-    found, moved = list[AgentRef](), dict[str, str]()
+    issued, received = certificates_at(repository, revision), _last_received(repository)
+    texts, lost = _read_commits(repository, {*(ref.commit for ref in refs if _speaks(ref)), *received.values()})
+    identified, moved = list[AgentRef](), dict[str, str]()
     for ref in refs:
         if not _speaks(ref):
-            found.append(ref)
+            identified.append(ref)
             continue
         if ref.commit in lost:
-            found.append(replace(ref, identity=SignerIdentity("", "Unreadable", "git cannot read its newest commit")))
+            identified.append(
+                replace(ref, identity=SignerIdentity("", "Unreadable", "git cannot read its newest commit"))
+            )
             continue
-        before = known.get(ref.cluster, "")
+        before = received.get(ref.cluster, "")
         judged = _identify(ref, before, texts, issued.get(ref.cluster, ()), present)
         if judged.identity and judged.identity.user and ref.commit != before:
             moved[ref.cluster] = ref.commit
-        found.append(judged)
+        identified.append(judged)
     _remember(repository, moved)
-    return tuple(found)
+    return tuple(identified)
 
 
 def _speaks(ref: AgentRef) -> bool:
@@ -87,16 +89,18 @@ def certificates_at(repository: Repository, revision: str) -> Mapping[str, Seque
     lines = grep_lines(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
     named = dig(fleet_spec(repository, revision), *AUTHORITY)
     authority = named if isinstance(named, str) else ""
-    found: defaultdict[str, list[Issued]] = defaultdict(list)
+    by_cluster: defaultdict[str, list[Issued]] = defaultdict(list)
     for line in lines.split(b"\n"):
         _, is_certificate, text = line.partition(_CERTIFICATE)
         try:
-            one = issued_of(base64.b64decode(text.strip(b"\"'"), validate=True), authority) if is_certificate else None
+            issued = (
+                issued_of(base64.b64decode(text.strip(b"\"'"), validate=True), authority) if is_certificate else None
+            )
         except ValueError:
             continue
-        if one is not None:
-            found[one.cluster].append(one)
-    return found
+        if issued is not None:
+            by_cluster[issued.cluster].append(issued)
+    return by_cluster
 
 
 def _identify(
@@ -108,7 +112,14 @@ def _identify(
     dated, received = _date(text), _date(texts.get(before, b""))
     if user and dated is not None:
         # Of this key: an agent with a newer certificate signs with the key of that one.
-        last = max((one for one in issued if one.key == _key(text) and one.begin <= dated <= one.end), key=_end)
+        last = max(
+            (
+                candidate
+                for candidate in issued
+                if candidate.key == _key(text) and candidate.begin <= dated <= candidate.end
+            ),
+            key=_end,
+        )
         end, certificate = last.end, last.digest
         if dated > present + CLOCK_SKEW:
             user, reason, doubt = "", "DatedAhead", "its newest commit is dated ahead"
@@ -120,8 +131,8 @@ def _identify(
     return replace(ref, identity=SignerIdentity(user, reason, doubt, certificate if user else ""))
 
 
-def _end(one: "Issued") -> datetime:
-    return one.end
+def _end(certificate: "Issued") -> datetime:
+    return certificate.end
 
 
 def _find_signer(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
@@ -130,11 +141,11 @@ def _find_signer(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str
     key, dated = _key(text), _date(text)
     if key is None or dated is None:
         return "", "NotSigned", "its newest commit has no valid signature"
-    mine = [one for one in issued if one.key == key]
+    mine = [certificate for certificate in issued if certificate.key == key]
     if not mine:
         whose = "no certificate of this agent has that key: it is a stranger's, or was revoked or replaced"
         return "", "UnknownKey", f"its newest commit is signed with another key, and {whose}"
-    fits = [one for one in mine if one.begin <= dated <= one.end]
+    fits = [certificate for certificate in mine if certificate.begin <= dated <= certificate.end]
     if not fits:
         life = f"{format_time(mine[0].begin)} to {format_time(mine[0].end)}"
         return "", "CertificateExpired", f"its newest commit is not dated within its certificate's life, {life}"
@@ -158,10 +169,12 @@ def _read_commits(repository: Repository, commits: set[str]) -> tuple[dict[str, 
     git cannot read."""
     ordered = sorted(commits)
     answers = list(zip(ordered, repository.objects.read(ordered), strict=True))
-    found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
-    relayed = agent_commits(repository.objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
-    lost = frozenset(oid for oid, one in answers if isinstance(one, UnreadableError))
-    return {oid: content for oid, kind, content in found if kind == "commit"} | relayed, lost
+    readable = [
+        (oid, answer.kind, answer.content) for oid, answer in answers if not isinstance(answer, UnreadableError)
+    ]
+    relayed = agent_commits(repository.objects, [(oid, content) for oid, kind, content in readable if kind == "tree"])
+    lost = frozenset(oid for oid, answer in answers if isinstance(answer, UnreadableError))
+    return {oid: content for oid, kind, content in readable if kind == "commit"} | relayed, lost
 
 
 def _last_received(repository: Repository) -> dict[str, str]:

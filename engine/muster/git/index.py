@@ -43,19 +43,19 @@ def lent_index(journal: Journal, git: Git, git_dir: Path) -> Iterator[LentIndex]
 
     LockedError if another process holds it. The lock is removed with the end of the block.
     """
-    lock, own = git_dir / "index.lock", git_dir / "index"
+    lock, index = git_dir / "index.lock", git_dir / "index"
     journal.lock = lock
     _take(journal, lock)
     try:
         for stale in (journal.index, journal.index.with_name(f"{journal.index.name}.lock")):
             stale.unlink(missing_ok=True)
-        lent = LentIndex(journal.index, _working_on(journal, git), own)
+        lent = LentIndex(journal.index, _working_on(journal, git), index)
         try:
-            os.link(own, journal.index)  # git writes a new file and never into this one
+            os.link(index, journal.index)  # git writes a new file and never into this one
         except FileNotFoundError:
             lent.git.output("read-tree", "--empty")
         except OSError:
-            shutil.copy2(own, journal.index)  # with its time, by which git knows which files to compare again
+            shutil.copy2(index, journal.index)  # with its time, by which git knows which files to compare again
         yield lent
     finally:
         journal.unlock()

@@ -50,8 +50,8 @@ def commits_of_people(repository: Repository, branch: str, local: str, theirs: s
     which = (local, "--not", theirs, *([kept] if kept else []))
     log = tuple(read_log(repository, *which, most=_MOST))
     engine = EngineCommits(repository, theirs)
-    own = engine.among([one.commit for one in log])
-    return tuple(f"{one.commit[:12]} {one.subject}" for one in log if one.commit not in own)
+    of_engine = engine.among([logged.commit for logged in log])
+    return tuple(f"{logged.commit[:12]} {logged.subject}" for logged in log if logged.commit not in of_engine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ def find_derived_tips(repository: Repository, tips: Tips) -> Tips | None:
     if remote is not None and remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}"):
         theirs = fetch(repository, remote=remote, branch=branch)
     local = branch_tip(repository, branch)
-    found = theirs if remote is not None else local
-    if found is None and remote is None:
+    tip = theirs if remote is not None else local
+    if tip is None and remote is None:
         if derived_tip(repository, branch) is None:
             fetch_missing(repository, branch)
-        found = derived_tip(repository, branch)
-    return Tips(branch, remote, local, theirs, found or first_derived_commit(repository, tips.base))
+        tip = derived_tip(repository, branch)
+    return Tips(branch, remote, local, theirs, tip or first_derived_commit(repository, tips.base))
 
 
 def commit_to_evaluate(repository: Repository, tips: Tips, derived: Tips | None) -> str:

@@ -103,18 +103,18 @@ def read_log(
     words = (
         stream_output(repository.git, *arguments) if streamed else iter(repository.git.output(*arguments).split(b"\0"))
     )
-    header, found = list[str](), list[PathChange]()
+    header, file_changes = list[str](), list[PathChange]()
     for word in words:
         text = word.removeprefix(b"\n")
         if text.startswith(_COMMIT):
             if header:
-                yield _commit(header, found)
+                yield _commit(header, file_changes)
             header = [(text if index < 0 else next(words)).decode(errors="replace") for index in range(-1, len(fields))]
-            found = []
+            file_changes = []
         elif text.startswith(b":"):
-            found.append(parse_raw_change(text, next(words)))
+            file_changes.append(parse_raw_change(text, next(words)))
     if header:
-        yield _commit(header, found)
+        yield _commit(header, file_changes)
 
 
 def count_commits(repository: Repository, *revisions: str) -> int:

@@ -27,7 +27,7 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
     """
     other = commit_of(repository, against, ask=ask)
     steps = iter(_STEPS if ask else ())
-    while (found := repository.git.line("merge-base", head, other)) is None:
+    while (base := repository.git.line("merge-base", head, other)) is None:
         edges = _shallow_edges(repository, head, other)
         if not edges:
             raise RepositoryError(
@@ -37,7 +37,7 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
         if step is None:
             raise _cut_off_error(repository, against)
         _deepen(repository, edges, step, against)
-    return found
+    return base
 
 
 def commit_of(repository: Repository, against: str, *, ask: bool) -> str:
@@ -84,7 +84,7 @@ def _shallow_edges(repository: Repository, *commits: str) -> list[str]:
     """The commits in these histories whose parents are missing here; none if the history is complete."""
     if not (cut := shallow_commits(repository)):
         return []
-    return [one.commit for one in read_log(repository, *commits, roots=True) if one.commit in cut]
+    return [logged.commit for logged in read_log(repository, *commits, roots=True) if logged.commit in cut]
 
 
 def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:

@@ -48,8 +48,8 @@ class NoticeMemory:
             if mine is None:
                 self.messages[id_] = theirs
                 continue
-            notices = {one.id: one for one in (*theirs.notices, *mine.notices)}
-            together = tuple(sorted(notices.values(), key=lambda one: (one.at, one.id)))
+            notices = {notice.id: notice for notice in (*theirs.notices, *mine.notices)}
+            together = tuple(sorted(notices.values(), key=lambda notice: (notice.at, notice.id)))
             self.messages[id_] = replace(mine, notices=together, arrived=mine.arrived | theirs.arrived)
         for id_ in self.done:
             self.messages.pop(id_, None)
@@ -79,7 +79,7 @@ def remember(repository: Repository, memory: NoticeMemory, remote: str | None = 
 
 def encoded(memory: NoticeMemory) -> Mapping[str, bytes]:
     """Return a memory as a file: the same memory gives the same bytes."""
-    messages = [_tree_of(one) for _, one in sorted(memory.messages.items())]
+    messages = [_tree_of(message) for _, message in sorted(memory.messages.items())]
     tree = {"upTo": memory.upto, "messages": messages, "done": memory.done}
     return {_FILE: (json.dumps(tree, indent=0) + "\n").encode()}
 
@@ -93,7 +93,7 @@ def decoded(files: Mapping[str, bytes]) -> NoticeMemory:
         return memory
     upto, done = dig(tree, "upTo"), dig(tree, "done")
     memory.upto = upto if isinstance(upto, str) and upto.isalnum() else None
-    memory.done = [one for one in done if isinstance(one, str)] if isinstance(done, list) else []
+    memory.done = [id_ for id_ in done if isinstance(id_, str)] if isinstance(done, list) else []
     for entry in mappings_at(tree, "messages"):
         message = _message(entry)
         if message is not None:

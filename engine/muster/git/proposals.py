@@ -78,7 +78,7 @@ class Branches:
         """Does a branch contain nothing of people's beyond the branch it is proposed to?"""
         file = approval_file(topic)
         log = read_log(self.repository, f"{head}..{tip}", no_merges=True, trailer=TRAILER)
-        digests = [one.trailers for one in log]
+        digests = [logged.trailers for logged in log]
         if not digests:
             return True
         base = merge_base(self.repository, tip, head, ask=False)

@@ -56,10 +56,10 @@ class PulseMemory:
                 self.published[key] = theirs
                 self.arrived.pop(key, None)
         for key, half in other.arrived.items():
-            known = self.arrived.get(key)
-            if known is not None and known.event == half.event:
-                self.arrived[key] = Arrived(half.event, known.sinks | half.sinks)
-            elif known is None and self.published.get(key) == other.published.get(key):
+            arrival = self.arrived.get(key)
+            if arrival is not None and arrival.event == half.event:
+                self.arrived[key] = Arrived(half.event, arrival.sinks | half.sinks)
+            elif arrival is None and self.published.get(key) == other.published.get(key):
                 self.arrived[key] = half
         self._forget()
 
@@ -71,9 +71,9 @@ class PulseMemory:
     def _forget(self) -> None:
         if self.objects is None:
             return
-        for known in (self.published, self.arrived):
-            for key in [key for key in known if key.object not in self.objects]:
-                del known[key]
+        for pulses in (self.published, self.arrived):
+            for key in [key for key in pulses if key.object not in self.objects]:
+                del pulses[key]
 
 
 def read_memory(repository: Repository, remote: str | None = None) -> PulseMemory:
@@ -168,8 +168,8 @@ def _is_text(name: str) -> bool:
 
 def _read(memory: PulseMemory, id_: ObjectId, entries: Iterable[tuple[str, Tree]]) -> None:
     for policy, entry in entries:
-        key, known = PulseKey(id_, policy), entry if isinstance(entry, dict) else {}
+        key, fields = PulseKey(id_, policy), entry if isinstance(entry, dict) else {}
         with suppress(MalformedError):
-            memory.published[key] = from_tree(Published, {**known, "time": try_time(known.get("time"))})
+            memory.published[key] = from_tree(Published, {**fields, "time": try_time(fields.get("time"))})
         with suppress(MalformedError):
-            memory.arrived[key] = from_tree(Arrived, known.get("arrived"))
+            memory.arrived[key] = from_tree(Arrived, fields.get("arrived"))

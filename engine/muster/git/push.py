@@ -196,10 +196,10 @@ def push_ref(
     done = push_updates(repository, remote, (update,), push_options, limit_seconds)
     if push_options and done.status and _NO_OPTIONS in done.stderr:
         done = push_updates(repository, remote, (update,), (), limit_seconds)
-    found = _result_of(done, update)
-    if found is None:
+    result = _result_of(done, update)
+    if result is None:
         raise explain("push", done.stderr, done.status)
-    return found
+    return result
 
 
 def push_both(
@@ -229,8 +229,8 @@ def push_updates(
 ) -> Completed:
     """Push several refs, each with its lease, and return what git says: see `push_ref`."""
     require_no_programs(repository, remote)
-    leases = (f"--force-with-lease={one.ref}:{one.expected or ''}" for one in updates)
-    refs = [f"{one.new}:{one.ref}" for one in updates]
+    leases = (f"--force-with-lease={update.ref}:{update.expected or ''}" for update in updates)
+    refs = [f"{update.new}:{update.ref}" for update in updates]
     return remote_command(repository, (*_PUSH, *leases, *options), remote, refs, limit_seconds)
 
 

@@ -46,9 +46,9 @@ def refusals(repository: Repository) -> dict[str, Refusal]:
 
 def remember_refusals(repository: Repository, prefix: str, refused: Mapping[str, Refusal]) -> None:
     """Replace what is remembered of the refs below `prefix`."""
-    known = refusals(repository)
-    present = {ref: found for ref, found in known.items() if not ref.startswith(prefix)} | dict(refused)
-    if present == known:
+    before = refusals(repository)
+    present = {ref: refusal for ref, refusal in before.items() if not ref.startswith(prefix)} | dict(refused)
+    if present == before:
         return
     path = _refusals_file(repository)
     with suppress(OSError):
@@ -97,8 +97,8 @@ def objects_directory(git: Git) -> Path:
 
 def storing_in(git: Git, path: Path) -> Git:
     """Return `git` writing objects into another directory, and still reading the repository's own."""
-    known = git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-    others = _quoted(objects_directory(git)) + (f"{os.pathsep}{known}" if known else "")
+    alternates = git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    others = _quoted(objects_directory(git)) + (f"{os.pathsep}{alternates}" if alternates else "")
     environ = {"GIT_OBJECT_DIRECTORY": str(path), "GIT_ALTERNATE_OBJECT_DIRECTORIES": others}
     return replace(git, environ={**git.environ, **environ})
 

@@ -104,10 +104,10 @@ def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
 
 def _is_left_over(lock: Path, journal: Journal) -> bool:
     """Did the dead run, and no other process, leave this lock?"""
-    found = _read_lock(lock)
-    if found is None:
+    holder = _read_lock(lock)
+    if holder is None:
         return False
-    status, content = found
+    status, content = holder
     text = content.decode("ascii", "replace").strip()
     if journal.note.new and text == journal.note.new:
         return True

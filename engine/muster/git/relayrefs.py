@@ -68,12 +68,12 @@ def _is_plain(name: str) -> bool:
 def copy_commands(folder: str, tree: str, files: Sequence[AgentEntry]) -> list[bytes]:
     """Return the commands that write the files of an agent's `tree` one by one: a tree is never taken over as the agent
     made it. ValueError if a relay does not carry one of them."""
-    for one in files:
-        if one.mode not in REGULAR:
-            raise ValueError(f"{printable(one.path)!r} is no plain file")
-        if one.size is None:
-            raise ValueError(f"{printable(one.path)!r} is lost: there is no blob {one.oid}")
-    blobs = {os.fsdecode(one.path): (one.mode, one.oid) for one in files}
+    for entry in files:
+        if entry.mode not in REGULAR:
+            raise ValueError(f"{printable(entry.path)!r} is no plain file")
+        if entry.size is None:
+            raise ValueError(f"{printable(entry.path)!r} is lost: there is no blob {entry.oid}")
+    blobs = {os.fsdecode(entry.path): (entry.mode, entry.oid) for entry in files}
     check_paths(blobs)
     if tree_of(blobs, format_of(tree)) != tree:
         raise ValueError(f"its tree {tree} is not as git writes it")
@@ -96,10 +96,10 @@ def agent_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dic
     Left out are those whose tree is not exactly the folder's files: then it is the relay's word, and not the agent's.
     """
     split = [(oid, _split_folder(raw, len(oid) // 2)) for oid, raw in folders]
-    found = [(oid, blob, rest) for oid, (blob, rest) in split if blob]
-    texts = objects.read([blob for _, blob, _ in found])
+    commits = [(oid, blob, rest) for oid, (blob, rest) in split if blob]
+    texts = objects.read([blob for _, blob, _ in commits])
     return {
-        oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)
+        oid: text.content for (oid, _, rest), text in zip(commits, texts, strict=True)
         if not isinstance(text, UnreadableError)
         and commit_tree(text.content) == object_id("tree", rest, format_of(oid))
     }  # fmt: skip
@@ -128,9 +128,9 @@ def _read(repository: Repository, commit: str) -> RelayedFolders:
     read = {oid: _shards[oid] for oid in trees if oid in _shards}
     fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
     for oid, answer in zip(fresh, objects.read(fresh), strict=True):
-        found = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
+        clusters = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
         if not isinstance(answer, UnreadableError):
-            read[oid] = found
+            read[oid] = clusters
     if len(_shards) >= _SHARDS:
         _shards.clear()
     _shards.update(read)

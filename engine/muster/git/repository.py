@@ -75,13 +75,13 @@ class Repository:
     def setting(self, key: str) -> str | None:
         """Return the value of a key of git's configuration as it was when the repository was opened; None if it is not
         set."""
-        found = self.settings.get(key)
-        return found and found.value
+        setting = self.settings.get(key)
+        return setting and setting.value
 
     def is_set(self, key: str) -> bool:
         """Is a key of git's configuration true?"""
-        found = self.settings.get(key)
-        return found is not None and found.is_true
+        setting = self.settings.get(key)
+        return setting is not None and setting.is_true
 
     @property
     def null_id(self) -> str:
@@ -151,9 +151,9 @@ def resolve(repository: Repository, revision: str) -> str:
     """
     if not revision or revision.startswith("-") or "\0" in revision:
         raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
-    found = ref_tip(repository, f"{revision}^{{commit}}")
-    if found and is_object_id(found):
-        return found
+    tip = ref_tip(repository, f"{revision}^{{commit}}")
+    if tip and is_object_id(tip):
+        return tip
     if is_empty(repository):
         raise RepositoryError(
             f"the repository {repository.git.directory} has no commits yet", "commit the fleet's files first"
@@ -212,9 +212,9 @@ def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
     """Return the content of a commit's file; None if there is no such file or commit. LostObjectError if the repository
     has lost it."""
     name = f"{commit}:{path}"
-    found = next(repository.objects.read((name,), sys.maxsize)) if "\n" not in path else None
-    if isinstance(found, GitObject) and found.kind == "blob":
-        return found.content
+    answer = next(repository.objects.read((name,), sys.maxsize)) if "\n" not in path else None
+    if isinstance(answer, GitObject) and answer.kind == "blob":
+        return answer.content
     if _is_absent(repository, commit, path):
         return None
     done = repository.git.run("cat-file", "blob", name)
@@ -238,12 +238,12 @@ def _is_absent(repository: Repository, commit: str, path: str) -> bool:
         if isinstance(answer, UnreadableError) or answer.kind != "tree":
             return False
         try:
-            found = next(raw_entries(answer.content, repository.id_bytes, (name,)), None)
+            entry = next(raw_entries(answer.content, repository.id_bytes, (name,)), None)
         except ValueError:
             return False
-        if found is None:
+        if entry is None:
             return True
-        tree = found[2]
+        tree = entry[2]
     return False
 
 
@@ -260,8 +260,8 @@ def grep_lines(repository: Repository, pattern: str, commit: str, *paths: str) -
     files cannot be read."""
     plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
     done = repository.git.run("grep", *plain, pattern, commit, "--", *paths)
-    known = done.status <= 1 or repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None
-    if known and any(line.startswith(("error: ", "fatal: ")) for line in done.stderr.splitlines()):
+    is_commit = done.status <= 1 or repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None
+    if is_commit and any(line.startswith(("error: ", "fatal: ")) for line in done.stderr.splitlines()):
         raise LostObjectError(" or ".join(paths), complaint(done.stderr, done.status))
     return done.stdout
 
@@ -279,12 +279,12 @@ def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
 def _is_near_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
     """Is a commit one of the last few first parents of another? Both are full ids."""
     for _ in range(_NEAR):
-        found = next(repository.objects.read((commit,))) if commit else None
-        if not isinstance(found, GitObject):
+        answer = next(repository.objects.read((commit,))) if commit else None
+        if not isinstance(answer, GitObject):
             return False
         if commit == ancestor:
             return True
-        commit = first_parent(found.content)
+        commit = first_parent(answer.content)
     return False
 
 
@@ -327,16 +327,16 @@ def _staged_index(environ: Mapping[str, str], git_dir: Path, worktree: Path | No
     A pre-commit hook gets it without `GIT_DIR`: it then counts if the file lies in this repository, or if the current
     directory is in this work tree.
     """
-    own = git_dir / "index"
+    own_index = git_dir / "index"
     named = environ.get("GIT_INDEX_FILE")
     if not named:
-        return own
+        return own_index
     index = Path(os.path.normpath((worktree or git_dir) / named))
     hook = _hook_git_dir(environ)
     if hook is not None:
-        return index if hook == git_dir else own
+        return index if hook == git_dir else own_index
     here = worktree is not None and Path.cwd().is_relative_to(worktree)
-    return index if here or Path(os.path.realpath(index.parent)) == git_dir else own
+    return index if here or Path(os.path.realpath(index.parent)) == git_dir else own_index
 
 
 def _ref_names(repository: Repository) -> list[str]:
@@ -390,8 +390,8 @@ def git_directory(repository: Repository, tree: Worktree) -> Path:
     """Return the git directory of a work tree, which has its HEAD and index. RepositoryError if it is missing."""
     if tree.path == repository.worktree:
         return repository.git_dir
-    found = Git(tree.path, repository.git.environ).output("rev-parse", "--absolute-git-dir")
-    return Path(os.fsdecode(found).removesuffix("\n"))
+    folder = Git(tree.path, repository.git.environ).output("rev-parse", "--absolute-git-dir")
+    return Path(os.fsdecode(folder).removesuffix("\n"))
 
 
 def _records(listing: str) -> Iterator[list[str]]:

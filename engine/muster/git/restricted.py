@@ -89,7 +89,10 @@ def restricted(git: Git, settings: Sequence[Setting]) -> tuple[Git, dict[str, Se
     more = [*_ALWAYS]
     if environ.get(TRUST) != "1":
         more += _overrides(settings)
-    counting = {one.key: one for one in (*settings, *(Setting(own=False, key=key, value=value) for key, value in more))}
+    counting = {
+        setting.key: setting
+        for setting in (*settings, *(Setting(own=False, key=key, value=value) for key, value in more))
+    }
     return Git(git.directory, _add_settings(environ, more), git.inherited), counting
 
 
@@ -102,8 +105,8 @@ def disabled_filters(git: Git) -> frozenset[str]:
 
 def _overrides(settings: Sequence[Setting]) -> Iterator[tuple[str, str]]:
     users = [setting for setting in settings if not setting.own]
-    own = dict.fromkeys(setting.key for setting in settings if setting.own)
-    for key in own:
+    keys = dict.fromkeys(setting.key for setting in settings if setting.own)
+    for key in keys:
         if matches_any(_REFUSED, key):
             raise RepositoryError(
                 f"the repository's own configuration would run a program: {key}",
@@ -112,7 +115,7 @@ def _overrides(settings: Sequence[Setting]) -> Iterator[tuple[str, str]]:
         default = next((default for pattern, default in _RUN.items() if matches(pattern, key)), None)
         if default is not None:
             yield key, next((setting.value for setting in reversed(users) if setting.key == key), default)
-    if any(matches_any(_HELPER, key) for key in own):
+    if any(matches_any(_HELPER, key) for key in keys):
         yield "credential.helper", ""
         yield from ((key, value) for _, key, value in users if matches_any(_HELPER, key))
 

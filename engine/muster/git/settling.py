@@ -31,19 +31,23 @@ def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
     RepositoryError or OSError if that is not possible now: a commit is gone, the disk is full.
     """
     git = lent.git
-    changes = [one for one in changes_between(git, old, new) if not _is_submodule(one)]
+    changes = [change for change in changes_between(git, old, new) if not _is_submodule(change)]
     head = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if head is None:
         return 0
     wanted = entries_of_commit(git, head, (change.raw for change in changes))
-    own, put = _put_index_right(git, changes, wanted)
+    settled, put = _put_index_right(git, changes, wanted)
     with ContentConverter(git, object_format, _MOST_BYTES) as stored:
-        stored.expect(change.raw for change in own)
+        stored.expect(change.raw for change in settled)
         files = _Files(git, stored)
-        remove = [one.raw for one in own if one.raw not in wanted and files.may_be_replaced(one, None)]
+        remove = [change.raw for change in settled if change.raw not in wanted and files.may_be_replaced(change, None)]
         for path in remove:  # first, so that a file can take the place of a folder, and a folder that of a file
             _remove(os.fsencode(git.directory), path)
-        write = [one.raw for one in own if one.raw in wanted and files.may_be_replaced(one, wanted[one.raw])]
+        write = [
+            change.raw
+            for change in settled
+            if change.raw in wanted and files.may_be_replaced(change, wanted[change.raw])
+        ]
     if write:
         git.output("checkout-index", "--force", "--quiet", "--index", "-z", "--stdin", stdin=_listed(write))
     git.run("update-index", "-q", "--refresh")
@@ -63,7 +67,7 @@ def _put_index_right(
     Return the changes at whose paths the index then equals HEAD, and the paths where it did not before.
     """
     entries = entries_of_index(git)
-    own, lines, put = list[PathChange](), list[bytes](), set[bytes]()
+    settled, lines, put = list[PathChange](), list[bytes](), set[bytes]()
     for change in changes:
         path, aim = change.raw, wanted.get(change.raw)
         if path in entries and entries[path] is None:
@@ -71,14 +75,14 @@ def _put_index_right(
         entry = entries.get(path)
         if entry not in (change.old, change.new, aim):
             continue
-        own.append(change)
+        settled.append(change)
         if entry != aim:
             put.add(path)
             mode, oid = aim or ("0", "0" * len((change.old or change.new or Blob("", "")).oid))
             lines.append(f"{mode} {oid}\t".encode() + path)
     if lines:
         git.output("update-index", "-z", "--index-info", stdin=_listed(lines))
-    return own, put
+    return settled, put
 
 
 class _WorkTreeState(NamedTuple):
@@ -99,30 +103,30 @@ class _Files:
     def may_be_replaced(self, change: PathChange, wanted: Blob | None) -> bool:
         """Does the file at a path differ from the wanted one, and is it nothing of a person's?"""
         try:
-            found = _file_at(self._root, change.raw)
-            if found is None:
+            state = _file_at(self._root, change.raw)
+            if state is None:
                 return wanted is not None
-            oid = self._oid(change.raw, found)
+            oid = self._oid(change.raw, state)
         except (OSError, UnreadableError):
             return False
-        known = [blob for blob in (change.old, change.new, wanted) if blob and self._same_kind(blob, found)]
-        if wanted in known and wanted is not None and oid == wanted.oid:
-            return self._modes and wanted.mode != found.mode
-        return any(oid == blob.oid or self._begins(found, blob) for blob in known)
+        blobs = [blob for blob in (change.old, change.new, wanted) if blob and self._same_kind(blob, state)]
+        if wanted in blobs and wanted is not None and oid == wanted.oid:
+            return self._modes and wanted.mode != state.mode
+        return any(oid == blob.oid or self._begins(state, blob) for blob in blobs)
 
-    def _oid(self, path: bytes, found: _WorkTreeState) -> str:
-        if found.mode == _LINK:
-            return self._stored.id_of(found.content)
-        return self._stored.id_of(self._stored.content(path, found.content))
+    def _oid(self, path: bytes, state: _WorkTreeState) -> str:
+        if state.mode == _LINK:
+            return self._stored.id_of(state.content)
+        return self._stored.id_of(self._stored.content(path, state.content))
 
-    def _same_kind(self, blob: Blob, found: _WorkTreeState) -> bool:
-        return (blob.mode == _LINK) == (found.mode == _LINK)
+    def _same_kind(self, blob: Blob, state: _WorkTreeState) -> bool:
+        return (blob.mode == _LINK) == (state.mode == _LINK)
 
-    def _begins(self, found: _WorkTreeState, blob: Blob) -> bool:
+    def _begins(self, state: _WorkTreeState, blob: Blob) -> bool:
         """Is a file the beginning of a blob, as if writing it was cut short?"""
-        if found.mode == _LINK:
+        if state.mode == _LINK:
             return False
-        return not found.content or self._git.output("cat-file", "blob", blob.oid).startswith(found.content)
+        return not state.content or self._git.output("cat-file", "blob", blob.oid).startswith(state.content)
 
 
 def _file_at(root: bytes, path: bytes) -> _WorkTreeState | None:

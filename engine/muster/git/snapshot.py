@@ -44,9 +44,9 @@ class _EntriesSnapshot(Snapshot):
         choice = choose(entries, self._objects)
         skipped = [
             *choice.skipped,
-            *(Skipped(printable(one), "conflict", "unmerged in the index") for one in conflicts),
+            *(Skipped(printable(path), "conflict", "unmerged in the index") for path in conflicts),
         ]
-        self.skipped = tuple(sorted(skipped, key=lambda one: one.path))
+        self.skipped = tuple(sorted(skipped, key=lambda skip: skip.path))
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
 
@@ -138,7 +138,7 @@ class IndexSnapshot(_EntriesSnapshot):
                 else:
                     conflicts.add(entry.path)
         sizes = self._objects.sizes([entry.oid for entry in staged])
-        return [one._replace(size=size) for one, size in zip(staged, sizes, strict=True)], sorted(conflicts)
+        return [listed._replace(size=size) for listed, size in zip(staged, sizes, strict=True)], sorted(conflicts)
 
 
 class WithAgents(Over):
@@ -179,9 +179,9 @@ class WithDerived(Over):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        below = (one for one in self.below.skipped if not one.path.startswith(FOLDER))
-        derived = (one for one in self._derived.skipped if one.path.startswith(FOLDER))
-        return tuple(sorted((*below, *derived), key=lambda one: one.path))
+        below = (skip for skip in self.below.skipped if not skip.path.startswith(FOLDER))
+        derived = (skip for skip in self._derived.skipped if skip.path.startswith(FOLDER))
+        return tuple(sorted((*below, *derived), key=lambda skip: skip.path))
 
     @cached_property
     def past(self) -> History:

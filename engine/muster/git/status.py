@@ -44,7 +44,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
         "--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
         "--ignore-submodules=none",
     )  # fmt: skip
-    found: dict[str, PathChange] = {}
+    by_path: dict[str, PathChange] = {}
     for record in listing.split(b"\0"):
         sort, _, rest = record.partition(b" ")
         if sort == b"#":
@@ -54,19 +54,19 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
             _, _, head_mode, _, mode, head, _, name = rest.split(b" ", 7)
             old = Blob(head_mode.decode(), head.decode()) if head.strip(b"0") else None
             change = path_change(name, old, Blob(mode.decode(), "") if mode.strip(b"0") else None)
-            found[change.path] = change
+            by_path[change.path] = change
         elif sort == b"?":  # or taken out of the index and still there
-            known = found.get(decode(rest)[0])
-            change = path_change(rest, known.old if known else None, Blob(_mode(repository, rest), ""))
-            found[change.path] = change
+            earlier = by_path.get(decode(rest)[0])
+            change = path_change(rest, earlier.old if earlier else None, Blob(_mode(repository, rest), ""))
+            by_path[change.path] = change
         elif sort:
             raise UnknownChangesError("a merge is not resolved")
-    attributes = {path for path in found if path.endswith(_ATTRIBUTES)}
+    attributes = {path for path in by_path if path.endswith(_ATTRIBUTES)}
     if f"{_ATTRIBUTES}\0".encode() in tracked:
         attributes.update(os.fsdecode(line[2:]) for line in tracked.split(b"\0") if line.endswith(_ATTRIBUTES.encode()))
     if _may_convert(repository, attributes):
         raise UnknownChangesError("git may store files otherwise than they are in the work tree")
-    return tuple(sorted(found.values(), key=lambda change: change.raw))
+    return tuple(sorted(by_path.values(), key=lambda change: change.raw))
 
 
 def _mode(repository: Repository, path: bytes) -> str:

@@ -43,20 +43,20 @@ def find_entries(repository: Repository, objects: Objects, commit: str, paths: I
     """Yield the entries at some paths in the commit's tree, without directories, in byte order."""
     named = sorted({path.encode("utf-8", "surrogateescape") for path in paths})
     try:
-        found = _walk(objects, commit, named, repository.id_bytes)
+        walked = _walk(objects, commit, named, repository.id_bytes)
     except (UnreadableError, ValueError):  # a tree that is lost, damaged or too large: git itself reports it
         yield from list_paths(repository.git, commit, named)
         return
-    blobs = [oid for mode, oid in found.values() if mode != SUBMODULE]
+    blobs = [oid for mode, oid in walked.values() if mode != SUBMODULE]
     sizes = dict(zip(blobs, objects.sizes(blobs), strict=True))
-    for path, (mode, oid) in sorted(found.items()):
+    for path, (mode, oid) in sorted(walked.items()):
         yield Entry(mode, oid, sizes.get(oid), path)
 
 
 def _walk(
     objects: Objects, commit: str, paths: Collection[bytes], id_bytes: int
 ) -> dict[bytes, tuple[bytes, str]]:  # fmt: skip
-    found: dict[bytes, tuple[bytes, str]] = {}
+    entries: dict[bytes, tuple[bytes, str]] = {}
     asked, level = frozenset(paths), [(b"", f"{commit}^{{tree}}", _wanted(paths))]
     while level:
         below = []
@@ -68,9 +68,9 @@ def _walk(
                 if mode == DIRECTORY:
                     below.append((folder + name + b"/", oid, wanted[name]))
                 elif folder + name in asked:
-                    found[folder + name] = (mode.rjust(6, b"0"), oid)
+                    entries[folder + name] = (mode.rjust(6, b"0"), oid)
         level = below
-    return found
+    return entries
 
 
 def _wanted(paths: Iterable[bytes]) -> _Wanted:

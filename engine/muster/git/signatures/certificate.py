@@ -81,7 +81,7 @@ def issued_of(pem: bytes, authority: str = "") -> Issued | None:
     certificates as PEM, or empty for any but the certificate itself: nobody issued that one."""
     try:
         made = x509.load_pem_x509_certificate(pem)
-        if authority and not any(_signed_by(made, one) for one in authorities(authority)):
+        if authority and not any(_signed_by(made, issuer) for issuer in authorities(authority)):
             return None
         if _signed_by(made, made):
             return None
@@ -99,13 +99,18 @@ def issued_of(pem: bytes, authority: str = "") -> Issued | None:
 def authorities(text: str) -> tuple[x509.Certificate, ...]:
     """Return the certificates of authorities in a text; none if it cannot be read: then they signed nothing."""
     try:
-        return tuple(one for one in x509.load_pem_x509_certificates(text.encode()) if _is_authority(one))
+        return tuple(
+            certificate for certificate in x509.load_pem_x509_certificates(text.encode()) if _is_authority(certificate)
+        )
     except ValueError:
         return ()
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:
-    return any(isinstance(one.value, x509.BasicConstraints) and one.value.ca for one in certificate.extensions)
+    return any(
+        isinstance(extension.value, x509.BasicConstraints) and extension.value.ca
+        for extension in certificate.extensions
+    )
 
 
 def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:

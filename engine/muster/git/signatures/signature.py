@@ -42,11 +42,11 @@ def sealed(commit: bytes, key: bytes) -> bytes:
 
 def signing_key(commit: bytes) -> bytes | None:
     """Return the key that signed a commit (see `public_bytes`); None without a signature, or if it is not valid."""
-    found = _taken_apart(commit)
-    if found is None:
+    parts = _taken_apart(commit)
+    if parts is None:
         return None
     try:
-        return _checked(*found)
+        return _checked(*parts)
     except Exception:  # noqa: BLE001 - the library raises much for what a stranger may write
         return None
 
