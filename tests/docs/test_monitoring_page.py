@@ -17,7 +17,7 @@ LINES = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S) 
 def test_a_command_line(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("fleet").mkdir()
-    for name in ("token.txt", "tls.crt", "tls.key", "ca.crt"):
+    for name in ("token.txt", "tls.crt", "tls.key", "ca.crt", "secret.txt"):
         Path(name).touch()
     program, verb, *arguments = [word for word in shlex.split(line) if not word.startswith("OTEL_")]
     context = click.Context(cli, **cli.context_settings)

@@ -79,6 +79,8 @@ def test_clients_hold_up_neither_the_loop_nor_its_end(tmp_path: Path) -> None:
         ),
         (("--serve", "127.0.0.1:0", "--serve-cert", "{short}", "--serve-key", "{short}"), "PEM"),
         (("--serve-token", "{short}"), "go with --serve"),
+        (("--serve-webhook-secret", "{short}"), "go with --serve"),
+        (("--serve", "127.0.0.1:0", "--serve-webhook-secret", "{short}"), "16 characters"),
     ],
 )
 def test_what_would_let_anybody_in_is_refused(

@@ -63,7 +63,7 @@ def command(
     """
     from muster.cli.listening import WRITER
     from muster.features.reconcile.results import written_results
-    from muster.features.watch.watch import Watcher, watch
+    from muster.features.watch.watch import Pushes, Watcher, watch
     from muster.git.landing import target_branch
     from muster.git.repository import open_repository
 
@@ -77,10 +77,10 @@ def command(
 
     kept = opened()
     authority = signer.load(repository, options.present()) if signer else None
-    stop = Event()
+    stop, pushes = Event(), Pushes()
     with (
         written_results(output, line=True) as results,
-        serving.observers(repository, log, opened) as served,
+        serving.observers(repository, log, opened, pushes.heard) as served,
         tracers(repository.worktree or repository.git_dir, log) as tracing,
     ):
         if verbose and kept is None:
@@ -89,7 +89,7 @@ def command(
             repository, target, remote if push else None, timedelta(seconds=interval), log,
             clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
             sink_dir=sink_dir, state=kept, workers=workers, authority=authority,
-            observers=(*results, *served, *tracing),
+            observers=(*results, *served, *tracing), pushes=pushes,
         )  # fmt: skip
         with until_stopped(stop) as stopped:
             watch(watcher, stop)

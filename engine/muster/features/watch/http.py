@@ -1,10 +1,11 @@
-"""The HTTP server of a watch, for GET and HEAD: the page, health, metrics, and events.
+"""The HTTP server of a watch: the page, health, metrics, and events, for GET and HEAD; and a webhook.
 
     /           the page and its files; data of a commit with ?at=<commit>: 410 once a newer one is shown
     /events     server-sent events: a new commit can be shown
     /healthz    (and /livez) 200 while the loop runs on time, else 503
     /readyz     200 once a run has completed, while the last run was good, else 503
     /metrics    for Prometheus, if the extra `metrics` is installed
+    /webhook    POST: a forge's events, if there is a secret for them
 
 Paths are looked up in a list, never opened as files. Other sites cannot read it through a browser: without a token only
 this machine's own host names are accepted, cross-site requests are refused, and the page cannot be framed.
@@ -23,13 +24,15 @@ from urllib.parse import parse_qs
 from muster.dataclass import dataclass
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
+from muster.features.watch.webhooks import PATH as WEBHOOK
 from muster.net.serving.connection import AdmittedRequest
 from muster.net.serving.http11 import HttpRequest, Response, response
 from muster.net.serving.server import HttpServer
-from muster.net.serving.tokens import ReloadedFile, matches_digest, token_digest
+from muster.net.serving.tokens import ReloadedFile, check_length, matches_digest, token_digest
 
 if TYPE_CHECKING:
     from muster.features.metrics.metrics import Values
+    from muster.features.watch.webhooks import Webhook
 
 #: How many clients may wait for events at a time.
 _MAX_WAITING: Final = 32
@@ -44,8 +47,6 @@ _HEADERS: Final = {
 }
 _TYPES: Final = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
                  "js": "text/javascript; charset=utf-8"}  # fmt: skip
-#: Characters of a token; a shorter one could be guessed.
-_MIN_TOKEN: Final = 16
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -63,9 +64,10 @@ class LiveServer(HttpServer):
 
     def __init__(
         self, address: tuple[str, int], live: Live, values: "Values | None", access: Access,
-        context: ssl.SSLContext | None = None,
+        context: ssl.SSLContext | None = None, webhook: "Webhook | None" = None,
     ) -> None:  # fmt: skip
         super().__init__(address, context=context)
+        self._webhook = webhook
         self.live, self.values, self.access = live, values, access
         self._waiting = BoundedSemaphore(_MAX_WAITING)
 
@@ -85,15 +87,20 @@ class LiveServer(HttpServer):
         return _well(self.live.alive, "the loop is late")
 
     def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
-        """Refuse all methods but GET and HEAD, cross-site requests, and clients without the token."""
+        """Refuse all methods but GET and HEAD, cross-site requests, and clients without the token. An event for the
+        webhook has a signature instead."""
+        if self._webhook is not None and request.path == WEBHOOK:
+            return self._webhook.admitted(request)
         if request.method not in ("GET", "HEAD"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
         if refused := self._cross_site(request) or self._unauthorized(request):
             return _say(refused, refused.phrase)
         return AdmittedRequest()
 
-    def answer(self, request: HttpRequest, body: bytes) -> Response:  # noqa: ARG002 - there is none
-        """Answer with the page, its data, metrics, or events."""
+    def answer(self, request: HttpRequest, body: bytes) -> Response:
+        """Answer with the page, its data, metrics, or events; take an event of a forge."""
+        if self._webhook is not None and request.path == WEBHOOK:
+            return self._webhook.answer(request, body)
         if request.path == "/metrics":
             if self.values is None:
                 return _say(HTTPStatus.NOT_FOUND, "not served: the extra `metrics` is not installed")
@@ -179,7 +186,4 @@ def _say(status: HTTPStatus, text: str, **headers: str) -> Response:
 
 def token_of(text: str) -> str:
     """The digest of the token in a file. ValueError for a token that is too short."""
-    token = text.strip()
-    if len(token) < _MIN_TOKEN:
-        raise ValueError(f"a token has at least {_MIN_TOKEN} characters")
-    return token_digest(token)
+    return token_digest(check_length(text))

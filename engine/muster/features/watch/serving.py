@@ -1,6 +1,7 @@
 """`--serve` and its options: the address of the HTTP server of a watch, and who may read."""
 
 import ipaddress
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from muster.features.metrics.observers import RunObserver
     from muster.features.watch.http import Access
+    from muster.features.watch.webhooks import Webhook
     from muster.git.repository import Repository
     from muster.run.state import RunState
 
@@ -36,15 +38,18 @@ class Serving:
     serve_cert: Path | None
     serve_key: Path | None
     serve_client_ca: Path | None
+    serve_webhook_secret: Path | None = None
 
     @contextmanager
     def observers(
-        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]"
-    ) -> "Iterator[tuple[RunObserver, ...]]":
+        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]",
+        pushed: Callable[[], None] = lambda: None,
+    ) -> "Iterator[tuple[RunObserver, ...]]":  # fmt: skip
         """Serve while the block runs, and yield the observers of runs that feed the server; none without --serve.
-        `kept` opens the state that runs keep."""
+        `kept` opens the state that runs keep; `pushed` is called when a forge says that somebody pushed."""
         if self.serve is None:
-            if any((self.serve_token, self.serve_cert, self.serve_key, self.serve_client_ca)):
+            others = (self.serve_token, self.serve_cert, self.serve_key, self.serve_client_ca)
+            if any((*others, self.serve_webhook_secret)):
                 raise click.UsageError("--serve-token and the like go with --serve.")
             yield ()
             return
@@ -58,6 +63,7 @@ class Serving:
         except AddressError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         access, context = self._access(address[0])
+        webhook = self._webhook(pushed)
         name = fleet_name(repository.worktree or repository.git_dir)
         live, meter = Live(repository, name, None, kept), None
         if missing := missing_metrics():
@@ -67,12 +73,28 @@ class Serving:
 
             meter = Meter(time.time, name)
         try:
-            server = LiveServer(address, live, meter.values if meter else None, access, context)
+            server = LiveServer(address, live, meter.values if meter else None, access, context, webhook)
         except OSError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         with served(server, "muster-serve"), listening_to_fallbacks(meter.fell_back) if meter else nullcontext():
             say(f"serving {server.url}")
             yield (live, meter) if meter else (live,)
+
+    def _webhook(self, pushed: Callable[[], None]) -> "Webhook | None":
+        """The webhook; None without a secret. click.UsageError for a secret that cannot be used."""
+        from muster.features.watch.webhooks import VARIABLE, Webhook, webhook_secret
+        from muster.net.serving.tokens import ReloadedFile
+
+        text = os.environ.get(VARIABLE)
+        try:
+            if self.serve_webhook_secret is not None:
+                return Webhook(ReloadedFile(self.serve_webhook_secret, webhook_secret), pushed)
+            if text is None:
+                return None
+            secret = webhook_secret(text)
+        except (OSError, ValueError) as error:
+            raise click.UsageError(f"--serve-webhook-secret or {VARIABLE}: {error}.") from error
+        return Webhook(lambda: secret, pushed)
 
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
         """Who may read. click.UsageError if that would be everybody, from anywhere."""
@@ -112,6 +134,9 @@ def serving_options(function: _F) -> _F:
     """`--serve` and its like, as one parameter `serving`."""
     joined = combine_options(function, "serving", Serving, *Serving.__slots__)
     for option in (
+        click.option("--serve-webhook-secret", type=_FILE, metavar="FILE",
+                     help="Fetch at once when GitHub, GitLab or Gitea posts a push to /webhook with this secret"
+                          " (or that of MUSTER_WEBHOOK_SECRET)."),
         click.option("--serve-client-ca", type=_FILE, help="Accept clients with certificates of this authority."),
         click.option("--serve-key", type=_FILE, help="The key of the certificate (PEM)."),
         click.option("--serve-cert", type=_FILE, help="Serve TLS with this certificate (PEM)."),

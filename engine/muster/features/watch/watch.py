@@ -63,13 +63,31 @@ _NUMBER = Regex(r"(?:\d+[dhms]?)+")
 Say: TypeAlias = Callable[[str], None]
 
 
+class Pushes:
+    """What wakes a watch: `wake` is set when a ref changed here, and when a forge says that somebody pushed there."""
+
+    def __init__(self) -> None:
+        self.wake, self._heard = Event(), Event()
+
+    def heard(self) -> None:
+        """Somebody pushed to the remote: fetch now. For any thread."""
+        self._heard.set()
+        self.wake.set()
+
+    def take(self) -> bool:
+        """Has somebody pushed since the last call?"""
+        heard = self._heard.is_set()
+        self._heard.clear()
+        return heard
+
+
 class Watcher:
     """The state of one watch: the last refs, and when to run again.
 
     With a remote, its branch is fetched every `interval` and commits are pushed there. Without one only the agents'
     refs are fetched, if the repository has a remote and agents use refs. File sinks write below `sink_dir`. With
     `state`, runs are incremental; `workers` make full runs. With an `authority`, approved requests are signed.
-    `observers` are called about each run.
+    `observers` are called about each run. It fetches when `pushes` says so, besides its interval.
     """
 
     def __init__(
@@ -77,7 +95,9 @@ class Watcher:
         clock: Callable[[], datetime], freshness: Freshness = WRITER, verbose: bool = False,
         sink_dir: Path | None = None, state: RunState | None = None, workers: "Workers | None" = None,
         authority: "Authority | None" = None, observers: Sequence["RunObserver"] = (),
+        pushes: Pushes | None = None,
     ) -> None:  # fmt: skip
+        self.pushes = pushes or Pushes()
         self._authority, self._signs = authority, authority is not None
         self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
         self.repository, self.branch, self._remote = repository, branch, remote
@@ -105,7 +125,7 @@ class Watcher:
     def _look(self) -> None:
         now = self._present()
         self._mind_the_clock(now)
-        fetching = self._fetches and (self._next_fetch is None or now >= self._next_fetch)
+        fetching = (self.pushes.take() or self._next_fetch is None or now >= self._next_fetch) and self._fetches
         try:
             seen = self._state()
             if not fetching and seen == self._seen and (self._due is None or now < self._due):
@@ -254,7 +274,7 @@ def _tips(refs: Iterable[AgentRef]) -> tuple[tuple[str, str], ...]:
 
 def watch(watcher: Watcher, stop: Event) -> None:
     """Run until `stop` is set."""
-    wake, say = Event(), watcher.say
+    wake, say = watcher.pushes.wake, watcher.say
     repository = watcher.repository
     listener = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
     listener.start()

@@ -4,7 +4,10 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
+
+#: Characters of a secret; a shorter one could be guessed.
+MIN_SECRET: Final = 16
 
 T = TypeVar("T")
 
@@ -28,6 +31,13 @@ class ReloadedFile(Generic[T]):
     def _stamp(self) -> tuple[int, int, int]:
         status = self._path.stat()
         return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def check_length(text: str) -> str:
+    """Return the secret in a text, without the space around it. ValueError if it is too short."""
+    if len(secret := text.strip()) < MIN_SECRET:
+        raise ValueError(f"a token or secret has at least {MIN_SECRET} characters")
+    return secret
 
 
 def token_digest(token: str) -> str:
