@@ -71,12 +71,12 @@ class Stale:
         yield from (*self.unknown, *self.mismatched, *self.uncustomized)
 
     def without(self, names: Container[str]) -> "Stale":
-        """Those of other names: an assigned cluster is no longer the pool's to replace."""
+        """The stale clusters without these: an assigned cluster is no longer the pool's to replace."""
 
-        def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+        def remaining(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
             return tuple(cluster for cluster in clusters if cluster.name not in names)
 
-        return Stale(left(self.unknown), left(self.mismatched), left(self.uncustomized))
+        return Stale(remaining(self.unknown), remaining(self.mismatched), remaining(self.uncustomized))
 
 
 def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], decided: Decided) -> Buckets:

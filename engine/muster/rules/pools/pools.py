@@ -321,8 +321,8 @@ def _after(buckets: Buckets, links: ClaimLinks) -> Buckets:
 
 def _without_clusters(buckets: Buckets, names: set[str]) -> Buckets:
 
-    def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+    def rest(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
         return tuple(cluster for cluster in clusters if cluster.name not in names)
 
-    return Buckets(left(buckets.deleting), left(buckets.marked), left(buckets.claimed), left(buckets.broken),
-                   left(buckets.assignable), left(buckets.installing), left(buckets.standby))  # fmt: skip
+    return Buckets(rest(buckets.deleting), rest(buckets.marked), rest(buckets.claimed), rest(buckets.broken),
+                   rest(buckets.assignable), rest(buckets.installing), rest(buckets.standby))  # fmt: skip
