@@ -299,7 +299,7 @@ _INSTEAD: Final = {
 _TEMPLATES: Final = (f"{JSONPATH}TEMPLATE", f"{JSONPATH_AS_JSON}TEMPLATE", f"{COLUMNS}HEADER:PATH,...")
 
 
-#: `--log-format FORMAT` of commands that go on until they are stopped.
+#: `--log-format FORMAT` of commands that run until they are stopped.
 log_format_option = click.option(
     "--log-format", type=click.Choice(("text", "json")), default="text", show_default=True,
     help="Write the log as lines of text, or of JSON with `time` and `message`.",

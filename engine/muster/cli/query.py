@@ -43,7 +43,7 @@ class ObjectQuery:
 
     @property
     def names_one(self) -> bool:
-        """Does it name one object?"""
+        """Does the command name one object?"""
         return len(self.targets) == 1 and "/" in self.targets[0]
 
     def of(self, run: "Run") -> Selection:

@@ -246,7 +246,7 @@ TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
-#: The kind of objects that are not of a fleet, such as those of other programs: no rule reads it.
+#: The kind of objects outside of the fleet, such as other programs': no rule reads them.
 OTHER = Kind("", ("",), "", "")
 _ENTRIES = dict(BY_GROUP_KIND)  # looked up a hundred times per cluster; a proxy takes twice as long
 _CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)

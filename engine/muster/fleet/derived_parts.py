@@ -137,7 +137,7 @@ def _gate(kind: Kind) -> Gate:
 
 
 def derived_kinds() -> frozenset[str]:
-    """Return the labels of the kinds of which muster derives anything."""
+    """Return the labels of the kinds that have derived parts."""
     return frozenset(load_schema("derived/parts.json")["kinds"])
 
 

@@ -43,7 +43,7 @@ class Decidable(Protocol):
 
     @property
     def id(self) -> ObjectId:
-        """The id."""
+        """The id that findings name."""
 
 
 def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterator[_T | Finding]:

@@ -133,7 +133,7 @@ class Fleet(View):
         return self.beyond is not NOTHING_BEYOND
 
     def looked_at(self) -> View:
-        """The objects that this run decides: all but the standing ones."""
+        """The objects that this run decides, not those that it only reads."""
         undecided = self.beyond.standing
         if not undecided:
             return self

@@ -88,7 +88,7 @@ class FilesRead:
         (self.unsent if is_forgotten(id_) else self.broken).add(id_)
 
     def add_agents_file(self, ref: str, path: str, file: "FilesRead") -> None:
-        """Add what was read of one file of an agent. A broken file there hides nothing of anybody else."""
+        """Add what was read of one file of an agent. A broken file hides no object of people or of other agents."""
         self.parts.extend(file.parts)
         unread = self.unread_reports.setdefault(ref, UnreadReports())
         unread.ids |= file.broken | {part.id for part in file.stand_ins}

@@ -36,7 +36,7 @@ class ReportPayload:
 
     @property
     def time(self) -> datetime:
-        """When the adapter looked."""
+        """When the adapter observed the object."""
         return parse_time(self.spec["observed_time"])
 
 

@@ -54,7 +54,7 @@ def _are_secrets(number: int) -> str:
 
 
 def _is_secret(manifest: Tree) -> bool:
-    """Whether a manifest is a Secret, or a list in which there is one."""
+    """Is a manifest a Secret, or a list with one?"""
     if not isinstance(manifest, dict):
         return False
     group = str(manifest.get("apiVersion")).rpartition("/")[0]

@@ -38,7 +38,7 @@ OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
 #: Kinds of those that others may read.
 _READ_KINDS: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
 _HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ_KINDS))
-#: Those of which others do not even read the decisions.
+#: The hidden kinds whose decisions are hidden, too.
 _UNDECIDED: Final = _HIDDEN - {(MANIFEST_WORK.group, MANIFEST_WORK.name)}
 #: The decisions about a derived work that others may read.
 READ_OF_WORKS: Final[tuple[Path, ...]] = (("metadata", "labels"), ("metadata", "annotations"), ("status", "muster"))
@@ -123,7 +123,7 @@ def derived_works(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[ObjectI
 
 
 def _leases_of_silent(fleet: Fleet) -> Iterator[Object]:
-    """The Leases of silent clusters. A standing Lease is of a silent cluster, else it would not be here."""
+    """The Leases of silent clusters. A Lease that this run only reads is of a silent cluster."""
     undecided = fleet.beyond.standing
     clusters = (*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken))
     silent = _silent(fleet, (id_ for id_ in clusters if id_ not in undecided))

@@ -27,7 +27,7 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """Is it over?"""
+        """Is the deadline over?"""
         return self.remaining() <= 0
 
     def require(self) -> float:

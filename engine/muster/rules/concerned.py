@@ -38,7 +38,7 @@ _Selecting: TypeAlias = tuple[str, Callable[[Concerned], bool]]
 
 
 def concerning_all(rules: InForce, governing: GoverningObjects) -> list[object]:
-    """Return what of policies and settings concerns every cluster, and objects without a cluster."""
+    """Return the policies and settings that concern every cluster, and objects without a cluster."""
     policies: Iterable[Policy] = rules.compiled.all_of(*TARGETED)
     return [
         [

@@ -28,7 +28,7 @@ class HasExpressions(Protocol):
 
     @property
     def id(self) -> ObjectId:
-        """Its id."""
+        """The id of the policy."""
 
 
 class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an error of ours

@@ -59,7 +59,7 @@ class GivenTerms:
 
 
 def differs(before: str, now: str) -> bool:
-    """Is what clusters are given another than before, as far as it was read?"""
+    """Have the terms that stages read for the clusters changed?"""
     return before != now and any(
         text_before and text_before != text_now
         for text_before, text_now in zip_longest(before.split(","), now.split(","), fillvalue="")

@@ -88,7 +88,7 @@ def _because(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: Held
 
 
 def _without_removal(body: Tree) -> Tree:
-    """A derived part without the entry that its removal is held, which every run decides anew."""
+    """A derived part without the entry that its removal is held, which every run decides again."""
     entries = mappings_at(body, "status", "muster", "held")
     rest = [entry for entry in entries if entry.get("effect") != REMOVAL]
     if len(rest) == len(entries):

@@ -70,7 +70,7 @@ class Concerned(NamedTuple):
     decided: Mapping[Path, Decision]
 
 
-#: What of a term concerns a cluster: None if its stages did not read it.
+#: Returns the part of a term that concerns a cluster; None if its stages did not read it.
 Concerns: TypeAlias = Callable[[Concerned], object]
 
 
@@ -80,7 +80,7 @@ class FleetTerm(StageTerm):
     __slots__ = ()
 
     def concerns(self) -> Concerns:
-        """Return what of it concerns a cluster, as a function."""
+        """Return a function that returns the part of the term that concerns a cluster."""
         raise NotImplementedError
 
 
@@ -263,7 +263,7 @@ class Local:
         return self.ask_of(fleet.looked_at(), terms)
 
     def ask_of(self, view: View, terms: Terms) -> Iterable[Yielded]:
-        """Decide the objects of a view; what authors decided that cannot be read now stands."""
+        """Decide the objects of a view; the entries of authors that cannot be read stay."""
         outcomes, governing = self.decide(view, *terms.arguments(self.decide)), terms.of(GoverningObjects)
         if not any(governing.uncertain(author.kind) for author in self.authors):
             return outcomes

@@ -1,4 +1,4 @@
-"""What a policy that cannot be read decided last stands.
+"""The last decisions of a policy that cannot be read stay.
 
 A stage that decides entries for policies, Rollouts or Projections names them as its *authors*. For a broken author it
 has nothing to decide: without this module its entries would be dropped, as if a person had removed it. Stages whose

@@ -89,7 +89,7 @@ class CallArguments:
 
     @property
     def nothing(self) -> IntRange:
-        """No units."""
+        """The range of zero units."""
         return ZERO
 
     def unbounded(self, type_: Type) -> Extent:

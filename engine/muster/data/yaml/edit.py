@@ -47,7 +47,7 @@ def append(text: str, document_index: int, path: Path, item: Tree) -> str:
 def remove(text: str, document_index: int, path: Path) -> str:
     """Return `text` without the field or item at `path`. A parent that is left empty stays, as `{}` or `[]`.
 
-    Raises EditError if nothing stands there, and as `set_value` does.
+    Raises EditError if nothing is there, and as `set_value` does.
     """
     before = _body(text, document_index)
     if not path:

@@ -8,11 +8,9 @@ mean; anchors, aliases, tags, directives, merge keys and duplicate keys are refu
 A file is read in one pass. Only where something is broken for good (syntax, depth, a byte that is no text) it
 is split at its `---` lines, and each document read on its own: one broken document never hides another.
 
-Which objects a broken document was meant to carry.
-
-First from the tree as far as it could be built, then, for what is missing, from a forgiving scan of the lines.
-The answer is used only to keep the last state of an object whose file is broken, so a guess too many does no harm
-and one too few would drop that state.
+For a broken document, the objects that it probably held are identified: first from the tree as far as it could be
+built, then, for what is missing, from a forgiving scan of the lines. This is used only to keep the last state of an
+object whose file is broken, so a guess too many does no harm and one too few would drop that state.
 """
 
 from collections.abc import Iterable, Iterator
@@ -96,7 +94,7 @@ def _key_line(line: str) -> _KeyLine | None:
 
 
 def _objects_at(indent: int, lines: Iterable[_KeyLine]) -> Iterator[DocumentIdentity]:
-    """Yield the objects whose top-level keys stand at `indent`. One ends where a list's next item begins."""
+    """Yield the objects whose top-level keys are indented by `indent`. One ends where a list's next item begins."""
     texts: dict[str, str] = {}
     inside = False  # its metadata
     for line in lines:

@@ -60,7 +60,7 @@ class Node:
         return self.style == "" and self.start.offset == self.end.offset
 
     def child(self, step: Step) -> int | None:
-        """Return the index of a step's item, the first where a key stands twice; None if there is none."""
+        """Return the index of a step's item, the first if a key is repeated; None if there is none."""
         if isinstance(step, str):
             if self._indices is None:
                 self._indices = {key.text: index for index, key in reversed(list(enumerate(self.keys)))}

@@ -103,7 +103,7 @@ class Mark:
 
 
 def locate(data: bytes, document_index: int, path: Path, *, label: str = "") -> Mark:
-    """Return where the field at `path` stands in a document; never raises for content.
+    """Return the place of the field at `path` in a document; never raises for content.
 
     A step that does not exist gives the deepest ancestor that does, a document that cannot be read the file's
     first character. `document_index` and `label` are as for `load_documents`.

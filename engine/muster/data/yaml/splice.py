@@ -260,7 +260,7 @@ class Splicer:
         return _Splice(at, at, text if at == 0 or self.text[at - 1] == "\n" else f"\n{text}")
 
     def _last_line(self, node: Node) -> int:
-        """Return the last line that a node's content stands on."""
+        """Return the last line of a node's content."""
         while node.style is None and not node.flow and node.items:
             node = node.items[-1]
         if node.style not in ("|", ">"):

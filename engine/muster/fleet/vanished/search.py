@@ -106,7 +106,7 @@ class Search:
     def lost(self, earlier: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.
 
-        A vanished Lease or AdapterReport is kept by nobody: it counts as not sent.
+        A vanished Lease or AdapterReport is not kept: it counts as not sent.
         """
         for part in earlier.parts:
             if not self._is_lost(part):
@@ -208,7 +208,7 @@ def _hidden(search: Search, past: Past, suspects: Mapping[str, Suspect]) -> None
 
 
 def _was_removed(search: Search, id_: ObjectId) -> bool:
-    """Did a run remove an object of which something was derived?"""
+    """Did a run remove the object's derived part?"""
     return kind_of(id_).counted and id_ not in search.previous
 
 

@@ -48,7 +48,7 @@ def by_declaration(search: Search) -> None:
 
 
 def _bare_parts(search: Search) -> Iterator[Part]:
-    """People's parts that declare nothing, of objects to which no other part gives one."""
+    """People's parts without a declaration, of objects that no other part declares."""
     for part in search.reading.parts:
         if part.layer is not Layer.INPUT or part.source.ref:
             continue

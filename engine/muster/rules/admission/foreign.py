@@ -34,8 +34,10 @@ class ForeignObjects:
 
     @classmethod
     def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["ForeignObjects", "ForeignObjects | None"]:
-        """Return those of a fleet and of its base. Both use the same definitions of kinds, so an added or removed
-        definition moves no object to another namespace."""
+        """Return the foreign objects of a fleet and of its base.
+
+        Both use the same definitions of kinds, so an added or removed definition moves no object to another namespace.
+        """
         if base is None:
             return cls(fleet, Resources(fleet.read.foreign), BodyLoader()), None
         kinds = {**base.read.foreign, **fleet.read.foreign}

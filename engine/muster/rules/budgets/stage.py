@@ -246,7 +246,7 @@ def _conditions(
         yield from decide(HELD, "True", reason, f"{_sentence(holding)} {_EFFECTS}")
     else:
         yield from decide(HELD, "False", "WithinBudget", "No budget is exceeded.")
-    # Those that a freeze holds are not too many; its own condition speaks of it.
+    # Removals that a freeze holds are reported by the freeze's condition.
     removed = [held for held in held_removals(shared) if not held.because.rule.startswith(FROZEN_BY)]
     if removed:
         names = few([held.object.name for held in removed], 10)
@@ -308,7 +308,7 @@ def _suspicion(shared: Shared, group: _Group) -> str:
 
 
 def _latest_renewal(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]:
-    """The latest renewal among silent clusters. Those of other clusters would change it with every heartbeat."""
+    """The latest renewal among silent clusters. Others would change the text with every heartbeat."""
     leases = leases_by_cluster(shared)
     renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
     renewed = [(instant, name) for instant, name in renewals if instant is not None]
@@ -361,7 +361,7 @@ def record_held(view: View, allowance: Allowance) -> Iterator[Decision | Held]:
 
 
 def _still_waiting(view: View, approvals: Approvals) -> Iterator[Held]:
-    """Effects that go on waiting on objects that keep their last state."""
+    """Effects that still wait, on objects that keep their last state."""
     lost = view.previous.keys() - view.objects.keys() if view.unidentified else frozenset[ObjectId]()
     for id_ in sorted(view.broken | lost):
         for entry in mappings_at(view.previous.get(id_), *map(str, PATH)):

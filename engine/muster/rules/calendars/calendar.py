@@ -38,7 +38,7 @@ class Calendar:
     freezes: tuple[tuple[Period, str], ...] = ()
 
     def is_open(self, at: datetime) -> bool:
-        """Is it open at an instant?"""
+        """Is the Calendar open at an instant?"""
         return windows.state_then(self.windows, at)[0]
 
     def next_change(self, at: datetime) -> datetime | None:

@@ -146,7 +146,7 @@ class Allowance(FleetTerm):
         return Held(cluster, effect, holding.text, because, holding.until, wait)
 
     def holding_for(self, view: View, cluster: ObjectId) -> Holding | None:
-        """The budget that holds new effects on a cluster, for a stage that decides anew whenever budgets change."""
+        """The budget that holds new effects on a cluster, for a stage that decides again whenever budgets change."""
         override = sound_override(view, cluster)
         return None if override is not None and override.covers(self.now) else self._holding(view, cluster)
 

@@ -127,8 +127,8 @@ def _renewed(view: View, obj: Object, lease: Tree, shortened: Shortened | None, 
 
 
 def _seconds_of_agent(view: View, obj: Object, lease: Tree, seconds: int, renewal: Renewal | None, term: _Term) -> int:
-    """By which duration the agent of a Lease that lasted `seconds` at the last run renews it: by a longer one if it
-    cannot know yet that it was made shorter, unless it is silent even so."""
+    """The duration by which the agent of a Lease that lasted `seconds` at the last run renews it: a longer one if the
+    agent cannot know yet that it was made shorter, unless it is silent by the longer one, too."""
     shortened = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
     lasted = shortened.lasts(seconds, lease, renewal) if shortened else seconds
     until = expiry(obj, lease, term.factor * lasted)

@@ -222,7 +222,7 @@ def _chosen(
     *,
     scored: bool,
 ) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:
-    """The choices in which the Placements rest, and those that would not without a preference for their last choice.
+    """The final choices, and the Placements that come to rest only because they prefer their last choice.
 
     If the rounds do not come to rest, the last run's choices are ranked first, and the rounds begin again from what
     follows: the next run, which begins there, then does the same and changes nothing.

@@ -39,7 +39,7 @@ class Adapters:
 
     @classmethod
     def of(cls, view: View, settings: Settings) -> "Adapters":
-        """Look them up in a view."""
+        """Look up the adapters in a view."""
         required = {kind: required_adapters(settings, kind) for kind in TARGETS.values()}
         return cls(accepted_by_target(view), required, dict(_pools(view, required[NODE_POOL])))
 

@@ -34,7 +34,7 @@ class ConditionTypes:
     every: bool = False
 
     def __contains__(self, type_: str) -> bool:
-        """Is it one of them?"""
+        """Is the condition type among them?"""
         return self.every or type_ in self.names
 
     def __or__(self, other: "ConditionTypes") -> "ConditionTypes":
@@ -86,7 +86,7 @@ class Grounds:
         return content
 
     def _value(self, node: ast.Node) -> Tree:
-        """What stands in place of a variable, or of a param; None for any other node."""
+        """What replaces a variable, or a param; None for any other node."""
         match node:
             case ast.Select(operand=ast.Ident(name="variables"), field=name) if name in self.digests:
                 return {"variable": self.digests[name]}

@@ -52,7 +52,7 @@ class Customization:
         return text(self.conditions.get(type_), "reason")
 
     def stating(self, type_: str, statement: tuple[str, str, str], now: datetime) -> "Customization":
-        """The same with a condition of status, reason and message."""
+        """The customization with one more condition: status, reason and message."""
         decided = condition(self.conditions.get(type_), *statement, now=now)
         return replace(self, conditions={**self.conditions, type_: decided})
 

@@ -60,7 +60,7 @@ class _Aged:
 
     @property
     def name(self) -> str:
-        """Its name; for a cluster also its namespace."""
+        """The object's name; for a cluster also its namespace."""
         return self.id.name
 
     @property
@@ -107,7 +107,7 @@ class Cluster(_Aged):
 
     @property
     def deletable(self) -> bool:
-        """May muster delete it?"""
+        """May muster delete the cluster?"""
         return not (self.frozen or self.protected)
 
 

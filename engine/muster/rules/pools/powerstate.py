@@ -82,7 +82,7 @@ class PowerView:
     horizon: datetime | None = None
 
     def with_condition(self, type_: str, condition: Tree) -> "PowerView":
-        """The same with one more stated condition."""
+        """The view with one more stated condition."""
         return replace(self, conditions={**self.conditions, type_: condition}, stated={**self.stated, type_: condition})
 
 

@@ -35,7 +35,7 @@ class Survey:
     """The state before this pass.
 
     `clusters`: every existing ClusterDeployment; `gone`: those that the provisioner has reported gone since.
-    `lost_claims`: claims whose file was removed, or that were declared anew. `namesakes`: in how many namespaces a pool
+    `lost_claims`: claims that were removed, or removed and declared again. `namesakes`: in how many namespaces a pool
     of each name exists.
     """
 
@@ -135,7 +135,7 @@ def created_before(view: View, id_: ObjectId) -> datetime | None:
 def is_declared_anew(view: View, id_: ObjectId) -> bool:
     """Was the claim of the last run removed, and another one of its name declared, which the pass takes up next?
 
-    Its file says that it is younger than the recorded one. A file that names the assigned cluster speaks of the same
+    Its file says that it is younger than the recorded one. A file that names the assigned cluster declares the same
     claim: a move between hubs gives every object a new creationTimestamp.
     """
     obj, recorded = view.objects.get(id_), created_before(view, id_)

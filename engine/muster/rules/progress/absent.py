@@ -20,7 +20,7 @@ from muster.rules.progress.strategy import Strategy
 
 
 def absent_clusters(view: View, rules: InForce, placement: ObjectId, names: Collection[str]) -> frozenset[str]:
-    """Those of some clusters outside a Placement that it dropped because they are not available."""
+    """The clusters, among `names`, that a Placement dropped because they are not available."""
     unavailable = [name for name in names if not is_available(view, MANAGED_CLUSTER.id(name))]
     return selected_clusters(view, rules, placement, unavailable)
 

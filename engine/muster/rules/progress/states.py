@@ -50,7 +50,7 @@ def unheard(before: Progress, last_sign: datetime) -> Progress:
 
 
 def _without_deadline(state: str) -> str:
-    """What the state was before its deadline ended: that is judged anew, because people may change the deadline."""
+    """The state before its deadline ended. The deadline is judged again in each run, because people may change it."""
     return PROGRESSING if state == TIME_OUT else state
 
 

@@ -209,7 +209,7 @@ class _Stepping:
         self._stale = {s.cluster: s for s in in_flight if s.state == PROGRESSING or _fails_later(s)}
 
     def step(self, group_length: int | None) -> Step:
-        """Evaluate."""
+        """Return the step."""
         partial = self._partial(group_length)
         started = self._judged.keys() | {status.cluster for status in partial.rolling}
         timed = [*self._judged.values(), *self._stale.values()]

@@ -20,7 +20,7 @@ from muster.rules.projections.sources import SOURCES, ProjectionSource
 
 _PATH: Final[At] = ("spec", "path")
 _WHEN: Final[At] = ("spec", "select", "expression")
-#: The fields that hold a content, of which a Projection has one.
+#: The fields for the content; a Projection has one of them.
 FORMS: Final = ("object", "objects", "text")
 
 

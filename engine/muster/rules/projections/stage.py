@@ -189,7 +189,7 @@ def of_fleet(
     outcomes = list(each(shared.of(PROJECTION), decide))
     yield from outcomes
     failed = grouped(((failure.policy, failure.at), failure) for failure in projector.failures.failed)
-    for (owner, _), failures in failed.items():  # what a part records is of objects that it decides
+    for (owner, _), failures in failed.items():  # a shard records its failures at objects that it decides
         message = f"{failures[0].message} (for {failures[0].object})"
         yield failures[0]._replace(object=owner, message=message, number=len(failures))
     decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
@@ -245,7 +245,7 @@ class _RecordedFile(NamedTuple):
 
     @property
     def label(self) -> str:
-        """For what the file is."""
+        """The object that the file is written for."""
         return self.owner.name if is_cluster(self.owner) else self.entry
 
 

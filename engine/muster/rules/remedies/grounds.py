@@ -1,4 +1,4 @@
-"""Grounds: why Remedies act on a cluster, recorded so that silence ends no action, and an edit only what it speaks of.
+"""Grounds: why Remedies act on a cluster. With this record silence ends no action, and an edit only those it concerns.
 
 An action stays while a match of a Remedy holds, and while a match that held is still there and its condition has no new
 input (`muster.rules.conditions.stale_input`). The record is `status.muster.grounds`, per Remedy the matches that held.
@@ -45,7 +45,7 @@ class Ground:
 
     @property
     def present(self) -> bool:
-        """Is there any?"""
+        """Did any match or expression hold?"""
         return bool(self.matches or self.expressions)
 
     @property
@@ -120,20 +120,20 @@ class EarlierActions:
 
     @classmethod
     def of(cls, view: View, id_: ObjectId, is_gone: Callable[[str], bool]) -> "EarlierActions":
-        """Those of a cluster; `is_gone` tells whether there is no Remedy of a name."""
+        """Return the actions of a cluster in the last run. `is_gone`: does no Remedy have this name?"""
         pairs = tuple(pairs_before(view, id_))
         grounds = grounds_before(view.previous.get(id_)) if pairs else {}
         return cls(pairs, grounds, frozenset(name for _, name in pairs if is_gone(name)))
 
     def actions(self, remedy: Remedy) -> Mapping[str, Ground]:
-        """The present actions of a Remedy that stand on matches that it has, each with these matches."""
+        """The actions that a Remedy requested for matches that it still has, each with these matches."""
         return {action: ground for action in remedy.actions if (ground := self._ground(action, remedy)) is not None}
 
     def _ground(self, action: str, remedy: Remedy) -> Ground | None:
         matches, expressions = set[ConditionMatch](), set[str]()
         for name in {name for present, name in self.pairs if present == action}:
             ground = self.grounds.get(name, Ground(earlier={}))
-            # A record of an earlier version does not say which match held, so it speaks of its own Remedy.
+            # A record of an earlier version does not say which match held, so it counts for its own Remedy only.
             if ground.earlier is not None and name != remedy.id.name and name not in self.gone:
                 continue
             matches.update(match for match in remedy.matches if ground.covers(match))

@@ -163,7 +163,7 @@ class Remedies:
         remedies = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
         remedies.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
         remedies.update((remedy.id, remedy) for remedy in self._with_grounds(obj, earlier))
-        # An error in a Remedy is no recovery: its requests stand, and budgets count them.
+        # An error in a Remedy is no recovery: its requests stay, and budgets count them.
         wanted = {pair for pair in earlier.pairs if self.shared.is_unread(REMEDY.id(pair[1]))}
         possible, grounds, stale_types = set[Pair](), {}, set[str]()
         doubt = self.stale_inputs.about(obj) if remedies else None
@@ -201,7 +201,7 @@ class Remedies:
         return name not in self._by_name and not self.shared.is_unread(REMEDY.id(name))
 
     def _with_grounds(self, obj: Object, earlier: EarlierActions) -> Iterator[Remedy]:
-        """The Remedies that may have a match for which an action of the last run stands."""
+        """The Remedies that may have a match because of which an action was requested in the last run."""
         for name in {name for _, name in earlier.pairs}:
             ground = earlier.grounds.get(name)
             remedies = [self._by_name[name]] if name in self._by_name else []

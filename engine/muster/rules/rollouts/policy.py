@@ -90,7 +90,7 @@ class Rollout:
 
     @property
     def key(self) -> str:
-        """Its name in the entries of clusters."""
+        """The Rollout's name in the entries of clusters: NAMESPACE/NAME."""
         return f"{self.id.namespace}/{self.id.name}"
 
     def stage(self, name: str) -> RolloutStage:

@@ -46,7 +46,7 @@ class StageStep:
 
 @dataclass(frozen=True, slots=True)
 class RolloutStatus:
-    """What is said of a Rollout after its step. `steps`: its stages in the order in which they go."""
+    """The status of a Rollout after its step. `steps`: its stages, in their order."""
 
     shared: Shared
     rollout: Rollout

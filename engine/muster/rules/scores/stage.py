@@ -51,7 +51,7 @@ class DerivedScore:
     until: datetime | None
 
     def entry(self) -> Tree:
-        """The record of it."""
+        """Return the score as the next run reads it."""
         return {"policy": self.policy, "since": format_time(self.since)} | (
             {} if self.until is None else {"until": format_time(self.until)}
         )

@@ -38,7 +38,7 @@ from muster.rules.progress.strategy import Strategy, StrategyError, read_strateg
 from muster.rules.works.work import COUNTED, OWNER, PLACEMENT_NAME, Work, owner_label, work_name
 
 VERIFIED, ROLLED_OUT, APPLIED = "PlacementVerified", "PlacementRolledOut", "ManifestworkApplied"
-#: The annotation of a set whose rollout is to stand still.
+#: The annotation that pauses a set's rollout.
 PAUSED: Final = "muster.dev/paused"
 _MOST_NAMED: Final = 10
 
@@ -191,7 +191,7 @@ class _Pass:
         self._count(name, choice, clusters, existing, applied)
 
     def _frozen(self, name: str, starting: Collection[str]) -> AbstractSet[str]:
-        """Those of the clusters that would start that a freeze holds."""
+        """The clusters, of those that would start, that a freeze holds."""
         broken = {entry.rpartition(" ")[2] for entry in self.broken if entry.startswith(f"{name} ")}
         frozen = self.freezing(f"{ROLLOUT_EFFECT} {name} {self.revision}", sorted(starting), broken)
         self.progress.broken += [f"{name} {topic}" for topic in sorted(broken)]

@@ -134,7 +134,7 @@ def _since(*conditions: Tree) -> datetime | None:
 
 
 def book(progress: Progress, true: Iterable[str], written: str | None) -> Tree:
-    """The form in which a derived work keeps its state; `written`: when its spec was."""
+    """The record of a work's state in its derived part; `written`: when its spec was written."""
     entry: Tree = {"state": progress.state, "since": format_time(progress.since)}
     if progress.silent_after is not None:
         entry["silentAfter"] = format_time(progress.silent_after)
@@ -157,7 +157,7 @@ class Work:
 
     @property
     def cluster(self) -> str:
-        """Its cluster."""
+        """The cluster that the work is for: its namespace."""
         return self.id.namespace
 
     def labelled(self, labels: Mapping[str, str]) -> "Work":
