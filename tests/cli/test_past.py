@@ -56,6 +56,23 @@ def test_the_past_is_as_it_was_decided(
     assert "note:" not in err
 
 
+def test_the_heartbeat_that_decided_is_shown_with_its_commit(muster: Run, repo: Repo, outage: tuple[Repo, str]) -> None:
+    where, commit = ("--repo", str(repo.path)), outage[1]
+    history = ("history", "managedcluster/c001", *where, "--since", "9999d")
+    heard = json.loads(muster(*history, "-o", "json")[1])["transitions"]
+    by_commit = {step["commit"]: step["heartbeats"] for step in heard}
+    (decided,), (first,) = by_commit[commit], by_commit[repo.git("rev-parse", f"{commit}~1")]
+    assert decided == first
+    assert (decided["ref"], decided["renewed"]) == ("agents/c001", format_time(NOON))
+    assert len(decided["commit"]) == 40
+    _, out, _ = muster(*history)
+    assert f"heard: agents/c001 at {decided['commit'][:7]}, renewed at {format_time(NOON)}" in out
+    explained = ("explain", "managedcluster/c001", "ManagedClusterConditionAvailable", *where, "--rev")
+    assert f"{decided['commit'][:7]} by Ada" in muster(*explained, commit)[1]
+    _, other, _ = muster("explain", "managedcluster/c003", "ManagedClusterConditionAvailable", *where, "--rev", commit)
+    assert f"recorded with {commit[:7]}" in other
+
+
 def test_a_forecast_of_the_past_follows_from_what_was_known_then(
     muster: Run, repo: Repo, outage: tuple[Repo, str]
 ) -> None:

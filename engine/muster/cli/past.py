@@ -17,6 +17,8 @@ from muster.git.agentrefs import AgentRefs, recorded_clusters
 from muster.git.config import remotes
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.enginecommits import EngineCommit, EngineCommits
+from muster.git.objects import format_of
+from muster.git.record.heartbeats import heartbeat_of
 from muster.git.record.reading import Heard, read_record
 from muster.git.record.storing import fetch_records, heard_ref
 from muster.git.repository import Repository, has_derived, is_ancestor, open_repository, ref_tip, resolve
@@ -46,9 +48,19 @@ class KnownThen:
         """The pulses that were published then."""
         return self.heard.remembered.memory if self.heard is not None else NOTHING_PUBLISHED
 
-    def commit_of(self, ref: str) -> str:
-        """The commit at which an agent's ref was, by its full name; empty if it is not recorded."""
-        return self.heard.commit_of(ref) if self.heard is not None else ""
+    def heartbeat(self, short: str) -> str:
+        """Who wrote what an agent's ref held, given by its short name, and when: from its commit if the run decided
+        something about the cluster, else that it was recorded."""
+        heard = self.heard
+        name = next((ref.name for ref in self.refs.refs if ref.short == short), "")
+        if heard is None or self.run is None or not name:
+            return ""
+        text = heard.commits.get(name)
+        if text is None:
+            return f"recorded with {self.run.commit[:7]}"
+        beat = heartbeat_of(name, text, "", format_of(heard.record))
+        when = "" if beat.at is None else f", {ago(min(beat.at, self.run.now), self.run.now)}"
+        return f"{beat.commit[:7]} by {beat.author}{when}, recorded with {self.run.commit[:7]}"
 
     @property
     def note(self) -> str:

@@ -83,9 +83,6 @@ class FleetReading:
     def tip_of(self, ref: str) -> str | None:
         """Return the commit of an agent's ref, named as in messages; None if it is missing, or if a relay writes it."""
         refs = self.heard.refs if self.heard is not None else ()
-        if self.past is not None:
-            names = (agent_ref.name for agent_ref in refs if agent_ref.short == ref)
-            return next((self.past.commit_of(name) or None for name in names), None)
         return next(
             (agent_ref.commit for agent_ref in refs if agent_ref.short == ref and not relay_of(agent_ref.name)), None
         )

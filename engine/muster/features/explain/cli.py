@@ -153,6 +153,8 @@ def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
         if repository is None or not place.line or place.file.startswith(PREFIX):
             return ""
         ref, _, path = place.file.rpartition(":")
+        if ref and reading.past is not None:
+            return reading.past.heartbeat(ref)
         revision = reading.tip_of(ref) if ref else commit
         found = line_author(repository, revision, path, place.line) if revision else None
         if found is None:

@@ -22,7 +22,8 @@ from muster.data.times import format_time, later
 def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
     """Show the transitions of an object, with commit and time, and how long it was in each state.
 
-    They are read from the git history of derived files. Nothing is evaluated, so a long history is fast, too.
+    They are read from the git history of derived files. Nothing is evaluated, so a long history is fast, too. Where the
+    record of a run is here, the agent's commit follows that the run had last heard of the cluster.
 
     \b
     Example:
@@ -31,7 +32,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     from muster.cli.documents import json_text
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
-    from muster.features.history.history import history, history_document, history_text
+    from muster.features.history.history import history, history_document, history_text, with_heartbeats
     from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import open_repository, resolve
 
@@ -46,6 +47,10 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     if not any(one.known for one in all_found):
         raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
+    found = with_heartbeats(repository, commit, found)
+    if found.unrecorded:
+        runs = "1 run" if found.unrecorded == 1 else f"{found.unrecorded} runs"
+        click.echo(f"note: what {runs} heard from agents is not in this clone", err=True)
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))
     else:

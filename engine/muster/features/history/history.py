@@ -20,24 +20,29 @@ from muster.data.yaml.loader import first_body, load_documents
 from muster.dataclass import dataclass
 from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
+from muster.git.enginecommits import EngineCommits
 from muster.git.filelog import Version, file_log, files_containing
+from muster.git.record.heartbeats import Heartbeat, heartbeats_of
 from muster.git.repository import Repository
 from muster.rules.placements.shards import decision_name
 from muster.run.change import Change
 from muster.run.changes import MOST_NAMED, declared_changes, is_edited, object_changes
 from muster.run.facts import UNTOLD
 from muster.run.placed import chosen, departed, joined
+from muster.run.question import default_home
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A change with its instant and commit; `source`: the evaluated commit, empty for a person's edit."""
+    """A change with its instant and commit; `source`: the evaluated commit, empty for a person's edit. `heartbeats`:
+    what the cluster's agent had last said, by the record of the run."""
 
     change: Change
     at: datetime
     commit: str
     author: str
     source: str
+    heartbeats: tuple[Heartbeat, ...] = ()
 
     @property
     def text(self) -> str:
@@ -58,7 +63,7 @@ class Stay:
 class ObjectHistory:
     """The transitions of an object in a window of time, and its stays, both oldest first. `condition`: the type of the
     stays, empty for kinds without a headline condition. `begins`: this clone has no history before that instant; None:
-    it has all. `known`: something was derived for it."""
+    it has all. `known`: something was derived for it. `unrecorded`: the records of so many runs are not here."""
 
     object: ObjectId
     since: datetime
@@ -68,6 +73,7 @@ class ObjectHistory:
     stays: tuple[Stay, ...]
     begins: datetime | None = None
     known: bool = True
+    unrecorded: int = 0
 
     @property
     def spans(self) -> dict[str, timedelta]:
@@ -149,6 +155,15 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(kind_of(id_), versions, until), since)) if condition else ()
     return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
+
+
+def with_heartbeats(repository: Repository, commit: str, history: ObjectHistory) -> ObjectHistory:
+    """Return a history up to a commit with the heartbeats that decided, as far as the records of runs have them."""
+    runs = EngineCommits(repository, commit).among([step.commit for step in history.transitions if step.source])
+    cluster = default_home(history.object)
+    heard = {run.commit: heartbeats_of(repository, run, cluster) for run in runs.values()}
+    transitions = tuple(replace(step, heartbeats=heard.get(step.commit) or ()) for step in history.transitions)
+    return replace(history, transitions=transitions, unrecorded=list(heard.values()).count(None))
 
 
 def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
@@ -252,6 +267,10 @@ def _within(stays: Iterable[Stay], since: datetime) -> Iterator[Stay]:
             yield Stay(stay.status, max(stay.since, since), stay.until)
 
 
+#: Below the time and the commit of a transition.
+_INDENT = " " * 31
+
+
 def history_text(found: ObjectHistory) -> str:
     """Return the transitions, a line each, and how long the object was in each state."""
     return "\n".join(map(printable, _lines(found))) + "\n"
@@ -262,9 +281,14 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
         yield f"this clone has no history from before {format_time(found.begins)}: fetch more of it to see more"
     if not found.transitions:
         yield f"nothing changed since {format_time(found.since)}"
+    last = ""
     for one, text in _told(found.transitions):
         by = f"from {one.source[:7]}" if one.source else f"by {one.author}"
         yield f"{format_time(one.at)}  {one.commit[:7]}  {text}, {by}"
+        for heartbeat in one.heartbeats if one.commit != last else ():
+            renewed = f", renewed at {heartbeat.renewed}" if heartbeat.renewed else ""
+            yield f"{_INDENT}heard: {heartbeat.ref} at {heartbeat.commit[:7]}{renewed}"
+        last = one.commit
     if found.stays:
         total = sum(span.total_seconds() for span in found.spans.values())
         parts = [
@@ -301,6 +325,10 @@ def history_document(found: ObjectHistory) -> Tree:
                 "at": format_time(one.at), "commit": one.commit, "author": one.author, "source": one.source or None,
                 "field": one.change.field, "before": one.change.before, "after": one.change.after,
                 "note": one.change.note,
+                "heartbeats": [
+                    {"ref": heartbeat.ref, "commit": heartbeat.commit, "renewed": heartbeat.renewed or None}
+                    for heartbeat in one.heartbeats
+                ],
             }
             for one in found.transitions
         ],

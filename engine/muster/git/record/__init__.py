@@ -31,8 +31,8 @@ of days before `Fleet.spec.record.keep` are deleted.
   the low bytes of all, then the high ones; then the fractions of seconds of those that have one, in four bytes each,
   low bytes first.
 * `pulses/`: the memory of published pulses, in the form of `refs/muster/pulses`.
-* `commits`: the agents' commits of the clusters that the run decided anew, as git stores them, with their signatures:
-  the heartbeats that decided. An unsigned one, or one of another cluster, can be told from its contents.
+* `commits`: the agents' commits of the clusters that the run decided anew, as git stores them, with their signatures
+  and their newest renewals: the heartbeats that decided (`heartbeats`). Other commits are not recorded.
 * `late`: renewals that came late since the record before, while a process watched.
 
 So a run in which agents only renewed their leases adds a commit, a tree, `run.json` and `ages`, which pack to about a

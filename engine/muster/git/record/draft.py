@@ -91,7 +91,8 @@ def draft_record(repository: Repository, heard: HeardNow) -> RecordDraft:
     if heard.memory:
         pulses = encoded(PulseMemory(dict(heard.memory)))
         files.update((f"{PULSES}/{path}", data) for path, data in pulses.items())
-    if commits := commits_bytes(_commits(repository, heard)):
+    newest = {name: max(row.renewals).text for name, row in rows.items() if row.renewals}
+    if commits := commits_bytes(_commits(repository, heard), newest):
         files[COMMITS] = commits
     if heard.late:
         files[LATE] = late_bytes(heard.late)

@@ -87,10 +87,11 @@ class LateRenewal:
 
 @dataclass(frozen=True, slots=True)
 class SignedCommit:
-    """The commit of a ref, as git stores it, whose cluster the run decided anew."""
+    """The commit of a ref whose cluster the run decided anew, as git stores it, in base64; and its newest renewal."""
 
     ref: str
     text: str
+    renewed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,19 @@ def ages_bytes(renewals: Iterable[Sequence[RenewTime]], now: int) -> bytes:
     return packed([one for several in renewals for one in several], now)
 
 
-def commits_bytes(commits: Mapping[str, bytes]) -> bytes:
-    """Return commits, by the names of refs, as lines of JSON."""
-    texts = {ref: base64.b64encode(commit).decode() for ref, commit in sorted(commits.items())}
-    return b"".join(_line({"ref": ref, "text": text}) for ref, text in texts.items())
+def commits_bytes(commits: Mapping[str, bytes], renewed: Mapping[str, str]) -> bytes:
+    """Return commits, and the newest renewals in them, by the names of refs, as lines of JSON."""
+    return b"".join(
+        _line({"ref": ref, "text": base64.b64encode(commit).decode(), "renewed": renewed.get(ref, "")})
+        for ref, commit in sorted(commits.items())
+    )
+
+
+def parse_commits(data: bytes) -> dict[str, tuple[bytes, str]]:
+    """Return the commits in a record, each with its newest renewal, by the names of refs. MalformedError if they are
+    none."""
+    commits = [from_tree(SignedCommit, tree) for tree in _lines(data)]
+    return {commit.ref: (content_bytes(commit.text, ()), commit.renewed) for commit in commits}
 
 
 def late_bytes(late: Iterable[LateRenewal]) -> bytes:
@@ -165,11 +175,10 @@ def parse_record(files: Mapping[str, bytes], now: int) -> RecordParts:
         renewals = iter(unpacked(files.get(AGES, b""), [count for row in rows for count in row.digits], now))
     except (ValueError, OverflowError, OSError) as error:
         raise MalformedError(str(error)) from None
-    commits = [from_tree(SignedCommit, tree) for tree in _lines(files.get(COMMITS, b""))]
     return RecordParts(
         facts, [(row, [next(renewals) for _ in row.digits]) for row in rows],
         {path.removeprefix(f"{PULSES}/"): data for path, data in files.items() if path.startswith(f"{PULSES}/")},
-        {one.ref: content_bytes(one.text, ()) for one in commits},
+        {ref: text for ref, (text, _) in parse_commits(files.get(COMMITS, b"")).items()},
         [from_tree(LateRenewal, tree) for tree in _lines(files.get(LATE, b""))],
     )  # fmt: skip
 
