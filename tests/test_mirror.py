@@ -125,6 +125,7 @@ THROUGH = {
         "git/test_landing_derived.py": "derivedbranch",
         "git/record/test_reading.py": "record/form",
         "git/test_recovery.py": "journal settling",
+        "cli/test_past.py": "record/heartbeats",
         "run/test_recorded.py": "record/draft record/rows",
     },
     "net": {

@@ -22,7 +22,7 @@ from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
 from muster.git.enginecommits import EngineCommits
 from muster.git.filelog import Version, file_log, files_containing
-from muster.git.record.heartbeats import Heartbeat, heartbeats_of
+from muster.git.record.heartbeats import DecidingHeartbeat, heartbeats_of
 from muster.git.repository import Repository
 from muster.rules.placements.shards import decision_name
 from muster.run.change import Change
@@ -42,7 +42,7 @@ class Transition:
     commit: str
     author: str
     source: str
-    heartbeats: tuple[Heartbeat, ...] = ()
+    heartbeats: tuple[DecidingHeartbeat, ...] = ()
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from muster.git.record.form import COMMITS, MAX_FILE_BYTES, parse_commits
 from muster.git.repository import Repository
 
 
-class Heartbeat(NamedTuple):
+class DecidingHeartbeat(NamedTuple):
     """What a run last heard of a cluster's agent: the short name of the ref, its commit, who committed it and when; and
     the renewal as it is written there, empty if there is none."""
 
@@ -24,7 +24,7 @@ class Heartbeat(NamedTuple):
     renewed: str
 
 
-def heartbeats_of(repository: Repository, run: EngineCommit, cluster: str) -> tuple[Heartbeat, ...] | None:
+def heartbeats_of(repository: Repository, run: EngineCommit, cluster: str) -> tuple[DecidingHeartbeat, ...] | None:
     """Return the heartbeats of a cluster that a run decided anew; none if it decided nothing about it, or agents do not
     report on refs. None if the record is not in this clone, or does not count."""
     if not run.heard:
@@ -38,7 +38,7 @@ def heartbeats_of(repository: Repository, run: EngineCommit, cluster: str) -> tu
         return None
 
 
-def heartbeat_of(ref: str, commit: bytes, renewed: str, form: str) -> Heartbeat:
+def heartbeat_of(ref: str, commit: bytes, renewed: str, form: str) -> DecidingHeartbeat:
     """Return the heartbeat of a commit, given as git stores it, that a ref was at."""
     who = next((value for name, value in commit_header(commit) if name == b"committer"), "")
     seconds = committer_seconds(commit)
@@ -46,10 +46,10 @@ def heartbeat_of(ref: str, commit: bytes, renewed: str, form: str) -> Heartbeat:
         at = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         at = None
-    return Heartbeat(short_name(ref), object_id("commit", commit, form), who.partition(" <")[0], at, renewed)
+    return DecidingHeartbeat(short_name(ref), object_id("commit", commit, form), who.partition(" <")[0], at, renewed)
 
 
-def _heartbeats(data: bytes, run: EngineCommit, cluster: str) -> Iterator[Heartbeat]:
+def _heartbeats(data: bytes, run: EngineCommit, cluster: str) -> Iterator[DecidingHeartbeat]:
     for ref, (commit, renewed) in parse_commits(data).items():
         if speaks_for(ref) == cluster and not is_collected(ref):
             yield heartbeat_of(ref, commit, renewed, format_of(run.heard))
