@@ -48,7 +48,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
         raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
     found = with_heartbeats(repository, commit, found)
-    if found.unrecorded:
+    if rev and found.unrecorded:
         runs = "1 run" if found.unrecorded == 1 else f"{found.unrecorded} runs"
         click.echo(f"note: what {runs} heard from agents is not in this clone", err=True)
     if output == "json":
