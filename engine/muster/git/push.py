@@ -80,6 +80,7 @@ _NO_OPTIONS: Final = "does not support push options"
 #: Why a remote does not take a ref that another push has moved.
 MOVED: Final = "it has moved"
 _NOT_ATOMIC: Final = "does not support --atomic push"
+_BOTH_FAILED: Final = b"transaction failed"
 _REJECTED: Final = "!"
 
 
@@ -214,7 +215,8 @@ def push_both(
     if done.status and _NOT_ATOMIC in done.stderr:
         done = push_updates(repository, remote, updates, (), limit_seconds)
     outcome, other = (_result_of(done, update) for update in updates)
-    if outcome is None or isinstance(outcome, Rejected):  # perhaps only because of the other
+    # Perhaps only because of the other: a transaction that fails says the same of both.
+    if outcome is None or isinstance(outcome, Rejected) or _BOTH_FAILED in done.stdout:
         ref, new, expected = first
         outcome = push_ref(
             repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds

@@ -114,6 +114,35 @@ def test_what_somebody_else_puts_there_stops_no_run(origin: Repo, tmp_path: Path
     assert heard_at(open_repository(origin.path, origin.environ), again.commit).heard
 
 
+def test_what_cannot_be_there_beside_a_record_stops_no_run(origin: Repo, tmp_path: Path) -> None:
+    """A branch below the record's, or where its folder is: the remote fails the whole of an atomic push."""
+    engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+    for number, ref in enumerate((f"{DAY}/x", "refs/muster/heard")):
+        origin.git("update-ref", ref, "main")
+        changed(person, {"clusters/c001/cluster.yaml": cluster("c001", accepted=number % 2 == 0)})
+        done = pushed(engine, NOON + timedelta(minutes=number))
+        assert (done.pushed, len(unrecorded(done)), done.commit) == (True, 1, origin.tip("main"))
+        assert done.commit
+        assert heard_at(open_repository(engine.path, engine.environ), done.commit).heard  # it is here
+        origin.git("update-ref", "-d", ref)
+
+
+@pytest.mark.parametrize("present", ("nothing", "blob"))
+def test_a_branch_of_records_that_is_lost_on_the_remote_is_pushed_anew(
+    origin: Repo, tmp_path: Path, present: str
+) -> None:
+    engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
+    for number in range(3):
+        changed(person, {"clusters/c001/cluster.yaml": cluster("c001", accepted=number % 2 == 0)})
+        assert unrecorded(pushed(engine, NOON + timedelta(minutes=number))) == []
+        assert engine.refs()[DAY] == origin.refs()[DAY]
+        if number == 0 and present == "nothing":
+            origin.git("update-ref", "-d", DAY)
+        elif number == 0:
+            origin.git("update-ref", DAY, origin.git("hash-object", "-w", "--stdin", stdin=b"x"))
+    assert origin.git("rev-list", "--count", DAY) == "3"
+
+
 def test_records_end_by_age(origin: Repo, tmp_path: Path) -> None:
     engine, person = clone(origin, tmp_path / "engine"), clone(origin, tmp_path / "person")
     setting = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: a}\nspec: {record: {keep: 2d}}\n"

@@ -7,7 +7,7 @@ parents.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
@@ -24,6 +24,7 @@ from muster.git.push import (
     list_remote_refs,
     push_ref,
     push_updates,
+    remote_tip,
     tracking,
 )
 from muster.git.record.draft import RecordDraft
@@ -81,26 +82,28 @@ def fetch_records(repository: Repository, remote: str, ref: str) -> str:
 
 
 def push_beside(repository: Repository, remote: str, tips: RecordTips, commit: str) -> tuple[RecordTips, str, str]:
-    """Push a record that the remote refused because another machine has recorded meanwhile: over both. Return the new
-    tips and commit, and why that failed, or nothing."""
-    failed = fetch_records(repository, remote, tips.ref)
-    theirs = repository.objects.id_of(tips.tracking)
-    if failed or theirs is None or theirs == tips.theirs:
-        return tips, commit, failed or "it does not take the branch"
-    tips = tips._replace(theirs=theirs)
+    """Push a record that the remote refused because its branch has moved meanwhile: over both, if it is another
+    machine's; or anew, if it is gone or no record's. Return the new tips and commit, and why that failed, or nothing."""
     try:
-        merge = build_merge(repository, commit, theirs, _MESSAGE)
-        done = push_ref(repository, remote=remote, ref=tips.ref, new=merge, expected=theirs)
+        theirs = remote_tip(repository, remote=remote, ref=tips.ref)
+        failed = fetch_records(repository, remote, tips.ref) if theirs else ""
+        if failed or theirs == tips.theirs:
+            return tips, commit, failed or "it does not take the branch"
+        tips = tips._replace(theirs=theirs)
+        for other in _commits(repository, (theirs,)):
+            commit = build_merge(repository, commit, other, _MESSAGE)
+        done = push_ref(repository, remote=remote, ref=tips.ref, new=commit, expected=theirs)
     except RepositoryError as error:
         return tips, commit, error.message
-    return tips, merge, "" if isinstance(done, Pushed) else "another machine records at the same time"
+    return tips, commit, "" if isinstance(done, Pushed) else "another machine records at the same time"
 
 
 def keep_record(repository: Repository, tips: RecordTips, commit: str, *, pushed: bool) -> str:
     """Move the branch to a record's commit here, and what is known of the remote's if it was `pushed`. Return why that
     failed, or nothing."""
-    moves = [(tips.ref, tips.local), *([(tips.tracking, tips.theirs)] if pushed else [])]
-    lines = "".join(f"update {ref}\0{commit}\0{old or repository.null_id}\0" for ref, old in moves)
+    lines = f"update {tips.ref}\0{commit}\0{tips.local or repository.null_id}\0"
+    if pushed:
+        lines += f"update {tips.tracking}\0{commit}\0\0"
     with noted(repository, JournalNote(HEARD_REFS, seconds=AFTERWARDS_SECONDS)) as journal:
         done = journal.after(
             journal.holding(repository.git).run("update-ref", "--stdin", "-z", stdin=os.fsencode(lines))
@@ -138,11 +141,16 @@ def _is_before(ref: str, before: datetime) -> bool:
 def record_commit(repository: Repository, draft: RecordDraft, tips: RecordTips) -> CommitDraft:
     """Return the commit of a record over the tips of its branch. A tip that is no commit is left out, and one that
     holds something else than a record does no harm."""
-    named = list(dict.fromkeys(filter(None, (tips.theirs, tips.local))))
-    answers = zip(named, repository.objects.read(named), strict=True)
-    parents = [tip for tip, one in answers if not isinstance(one, UnreadableError) and one.kind == "commit"]
+    parents = _commits(repository, (tips.theirs, tips.local))
     known = _blobs(repository, parents[0]) if parents else {}
     return CommitDraft(draft.commands(known), _MESSAGE, parents)
+
+
+def _commits(repository: Repository, tips: Iterable[str | None]) -> list[str]:
+    """The tips that are commits, each once."""
+    named = list(dict.fromkeys(filter(None, tips)))
+    answers = zip(named, repository.objects.read(named), strict=True)
+    return [tip for tip, one in answers if not isinstance(one, UnreadableError) and one.kind == "commit"]
 
 
 def _blobs(repository: Repository, commit: str) -> Mapping[str, str]:
