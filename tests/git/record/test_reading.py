@@ -1,6 +1,7 @@
 """Records that do not count: missing, cut off, damaged, of another version or run, too large. Each is a finding."""
 
 import json
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,6 +159,21 @@ def test_a_record_that_is_not_here_is_a_finding(made: Repo) -> None:
         (finding,) = named(made, missing).findings
         assert finding.code == Code.RECORD_MISSING
         assert finding.hint.startswith("git fetch")
+
+
+@pytest.mark.parametrize("path", ("", "ages", "run.json", "refs/--"))
+def test_a_byte_that_changed_in_gits_store_is_a_finding(made: Repo, tmp_path: Path, path: str) -> None:
+    """git reads such an object without a word."""
+    repo = copy(made.path, tmp_path / "fleet")
+    tree = repo.git("show", "--no-patch", "--format=%(trailers:key=Muster-Heard,valueonly)", "main").strip()
+    oid = repo.git("rev-parse", f"{tree}:{path}" if path else tree)
+    stored = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
+    data = bytearray(zlib.decompress(stored.read_bytes()))
+    data[-1] ^= 1
+    stored.chmod(0o644)
+    stored.write_bytes(zlib.compress(data))
+    read = heard_at(open_repository(repo.path, repo.environ), repo.tip())
+    assert (read.heard, [found.code for found in read.findings]) == (None, [Code.RECORD_INVALID])
 
 
 def test_other_objects_than_trees_are_no_records(made: Repo) -> None:

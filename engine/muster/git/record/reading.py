@@ -23,7 +23,7 @@ from muster.git.agents import AgentRef, RecordedContents
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import DIRECTORY, REGULAR
 from muster.git.errors import UnreadableError
-from muster.git.objects import object_id, raw_entries, tree_of
+from muster.git.objects import GitObject, object_id, raw_entries, tree_of
 from muster.git.paths import decode, is_data
 from muster.git.pulse_memory import decoded
 from muster.git.record.form import (
@@ -145,8 +145,15 @@ def _read_files(repository: Repository, tree: str) -> dict[str, bytes]:
     for path, answer in zip(entries, repository.objects.read([*entries.values()], MAX_FILE_BYTES), strict=True):
         if isinstance(answer, UnreadableError):
             raise _MissingError(str(answer))
+        _require_sound(repository, answer, entries[path], path)
         files[path] = answer.content
     return files
+
+
+def _require_sound(repository: Repository, read: GitObject, oid: str, name: str) -> None:
+    """Raise MalformedError unless an object is what its id says: git does not check what it reads from its store."""
+    if object_id(read.kind, read.content, repository.object_format) != oid:
+        raise MalformedError(f"{name or 'its tree'} was changed in git's store: git fsck names more")
 
 
 def _entries(repository: Repository, tree: str) -> Iterator[tuple[str, str, bytes, str]]:
@@ -159,6 +166,7 @@ def _entries(repository: Repository, tree: str) -> Iterator[tuple[str, str, byte
             raise _MissingError(str(answer))
         if answer.kind != "tree":
             raise MalformedError(f"{folder or 'the record'} is a {answer.kind}")
+        _require_sound(repository, answer, oid, folder)
         try:
             entries = list(raw_entries(answer.content, repository.id_bytes))
         except ValueError as error:
