@@ -53,6 +53,7 @@ FILES = {"fleet.yaml": FLEET, "placement.yaml": PLACEMENT, "policies/warm.yaml":
          ["10%", "20%"]),
         ("placements/shop/web.spec.tolerations[0].tolerationSeconds=60", "Placement",
          ("spec", "tolerations", 0, "tolerationSeconds"), [60]),
+        ("placements/shop/web.spec.clusterSets=[a, b],[c]", "Placement", ("spec", "clusterSets"), [["a", "b"], ["c"]]),
         ("registration.autoAccept=true", "", (), []),
     ],
 )  # fmt: skip
@@ -71,9 +72,11 @@ def test_targets_and_values(given: str, kind: str, path: tuple[Any, ...], values
     [
         ("x", "is not TARGET=VALUES"),
         ("fleet.spec.reports.maxAge=", "is not TARGET=VALUES"),
-        ("fleet.spec.reports.maxAge=1m,,2m", "an empty value"),
+        ("fleet.spec.reports.maxAge=1m,,2m", "are not values"),
+        ("fleet.spec.reports.maxAge=1m\nother: 2m", "are not values"),
+        ("fleet.spec.reports.maxAge=null", "an empty value"),
         ("managed-cluster-available.graceFactor=8..2", "not a range"),
-        ("managed-cluster-available.graceFactor=1..9999999", "more than 100 values"),
+        ("managed-cluster-available.graceFactor=1..999999999", "more than 100 values"),
         ("managed-cluster-available.graceFactor=2..x", "not a range"),
         ("managed-cluster-availabel.graceFactor=2", "did you mean 'managed-cluster-available'"),
         ("managed-cluster-available.graceFctor=2", "did you mean 'graceFactor'"),
@@ -88,7 +91,7 @@ def test_targets_and_values(given: str, kind: str, path: tuple[Any, ...], values
         ("DisruptionBudget/default.maxDisruptd=1%", "did you mean 'maxDisrupted'"),
         ("Placement/shop/web.tolerations[7].tolerationSeconds=1", "no list with an element [7]"),
         ("Rollout/shop/web.stages[0].minSuccessTime=1m", "agents report on what a Rollout has them do"),
-        ("DisruptionBudgets/default.maxDisrupted=[", "an empty value"),
+        ("DisruptionBudgets/default.maxDisrupted=[", "are not values"),
     ],
 )
 def test_slips(tmp_path_factory: pytest.TempPathFactory, given: str, said: str) -> None:

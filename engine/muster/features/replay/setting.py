@@ -111,9 +111,12 @@ def _values(text: str) -> Sequence[Tree]:
     if dots:
         if not (_is_count(first) and _is_count(last) and int(first) <= int(last)):
             raise NotSupposable(f"{text!r} is not a range of whole numbers such as 2..8")
-        values: list[Tree] = list(range(int(first), int(last) + 1))[: _MOST_VALUES + 1]
+        values: list[Tree] = list(range(int(first), int(last) + 1)[: _MOST_VALUES + 1])
     else:
-        values = [dig(first_body(f"value: {word.strip()}\n".encode(), "--set"), "value") for word in text.split(",")]
+        listed = dig(first_body(f"values: [{text}]\n".encode(), "--set"), "values")
+        if not isinstance(listed, list) or not listed:
+            raise NotSupposable(f"{text!r} are not values of YAML, with commas between them")
+        values = listed
     if len(values) > _MOST_VALUES:
         raise NotSupposable(f"{text!r} are more than {_MOST_VALUES} values")
     if None in values:
