@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.features.replay.answers import Repeated, repeat, repeated_text
+from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
 from tests.features.replay.test_replay import UNRECORDED, Past
 from tests.support.commandline import Run
@@ -54,8 +55,8 @@ def amended(repo: Repo, path: str, change: Callable[[str], str]) -> None:
 
 def reworded(repo: Repo, change: Callable[[str], str]) -> None:
     """Change the message of the newest commit."""
-    message = change(repo.git("log", "-1", "--format=%B"))
-    repo.git("commit", "--quiet", "--amend", "--file=-", stdin=message.encode())
+    message = change(repo.git("log", "-1", "--format=%B").strip()) + "\n"
+    repo.git("commit", "--quiet", "--amend", "--cleanup=verbatim", "--file=-", stdin=message.encode())
 
 
 def test_runs_over_agents_branches_are_repeated(repo: Repo) -> None:
@@ -108,6 +109,9 @@ def test_derived_files_that_were_added_and_removed_are_named(repo: Repo) -> None
         ("Muster-Policies: ", "Muster-Policies: 0", "Muster-Policies"),
         ("ManagedCluster/a: condition", "ManagedCluster/b: condition", "message"),
         ("a Unknown", "a available", "message"),
+        ("Muster-Heard: ", "Muster-Heard: 0\nMuster-Heard: ", "Muster-Heard"),
+        ("Muster-Heard: ", "Muster-Heard:  ", "Muster-Heard"),
+        ("\n\n", "\n\n\n", "message"),
     ],
 )
 def test_a_changed_message_is_named(repo: Repo, old: str, new: str, field: str) -> None:
@@ -127,6 +131,54 @@ def test_a_run_whose_record_is_of_another_is_not_repeated(repo: Repo, name: str)
     found = repeated(repo)
     assert (found.runs, found.repeated, [commit for commit, _ in found.unreadable]) == (3, 2, [repo.tip()])
     assert not found.is_proved
+
+
+@pytest.mark.parametrize("amend", (("--amend", "--no-edit"), ("-m", "A person")), ids=("run", "person"))
+@pytest.mark.parametrize(
+    ("mode", "path"), (("100755", A), ("120000", A), ("160000", "derived/sub"), ("100644", 'derived/q"\t.yaml'))
+)
+def test_entries_that_no_run_writes_are_named(repo: Repo, mode: str, path: str, amend: tuple[str, ...]) -> None:
+    oid = repo.tip() if mode == "160000" else repo.git("rev-parse", f"HEAD:{A}")
+    repo.git("update-index", "--add", "--cacheinfo", f"{mode},{oid},{path}")
+    repo.git("commit", "--quiet", *amend)
+    differences = repeated(repo).differences
+    assert [(one.commit, one.field) for one in differences] == [(repo.tip(), "(the file)")]
+
+
+def test_a_range_of_which_the_end_does_not_follow_is_refused(repo: Repo) -> None:
+    other = repo.git("commit-tree", "-m", "History that was rewritten", "HEAD^{tree}")
+    for commits in (f"{other}..HEAD", "HEAD..then"):
+        with pytest.raises(RepositoryError, match="does not follow from"):
+            repeated(repo, commits)
+
+
+def merged(repo: Repo, derived: str, *parents: str) -> None:
+    """Make a merge of what people have at the head, with the derived files of a commit."""
+    repo.git("read-tree", "HEAD")
+    repo.git("rm", "-r", "--quiet", "--cached", "derived")
+    repo.git("read-tree", "--prefix=derived/", f"{derived}:derived")
+    options = [option for parent in parents for option in ("-p", parent)]
+    repo.git("reset", "--quiet", "--hard", repo.git("commit-tree", *options, "-m", "Merge", repo.git("write-tree")))
+
+
+def test_runs_are_repeated_on_either_side_of_a_merge(repo: Repo) -> None:
+    head = repo.tip()
+    side = repo.git("commit-tree", "-p", "then", "-m", "A person's", "then^{tree}")
+    for parents in ((head, side), (side, head)):
+        merged(repo, head, *parents)
+        found = repeated(repo)
+        assert (found.repeated, list(found.differences)) == (3, [])
+        repo.git("reset", "--quiet", "--hard", head)
+
+
+@pytest.mark.parametrize("turned", (False, True))
+def test_a_merge_that_drops_what_runs_derived_is_named(repo: Repo, turned: bool) -> None:
+    head = repo.tip()
+    side = repo.git("commit-tree", "-p", "then", "-m", "A person's", "then^{tree}")
+    merged(repo, "then", *((side, head) if turned else (head, side)))
+    found = repeated(repo)
+    assert {one.commit for one in found.differences} == {repo.tip()}
+    assert A in {one.file for one in found.differences}
 
 
 def test_a_run_that_names_another_parent_is_no_run(repo: Repo) -> None:

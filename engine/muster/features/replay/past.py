@@ -11,12 +11,13 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
 from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
-from muster.git.changes import Blob, PathChange
+from muster.git.changes import Blob, PathChange, changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.entries import required_file
+from muster.git.entries import SUBMODULE, required_file
+from muster.git.errors import RepositoryError, TooLargeError
 from muster.git.log import LoggedCommit, read_log
 from muster.git.objects import Objects
-from muster.git.repository import Repository
+from muster.git.repository import Repository, is_ancestor
 from muster.run.changes import leaves
 
 #: What `muster sign` writes into the derived part of a request.
@@ -57,22 +58,47 @@ class PastRange:
 
 
 def past_between(repository: Repository, start: str, end: str) -> PastRange:
-    """Return what happened to derived files after the commit `start` up to `end`, along first parents.
+    """Return what happened to derived files after the commit `start` up to `end`, along the history that made them: at
+    a merge, that of the parent with the same derived files. RepositoryError if `end` does not follow from `start`.
 
-    Commits that only add certificates to requests (`muster sign`) are left out: no run decides those.
+    Commits that only add certificates to requests (`muster sign`) are left out: no run decides those. A merge is left
+    out unless it drops what was derived on one side, or holds what neither side has.
     """
-    log = read_log(
-        repository, f"{start}..{end}", paths=(FOLDER,), first_parent=True, oldest_first=True, changes=True
-    )  # fmt: skip
-    commits = list(log)
-    engine = EngineCommits(repository, end).among([one.commit for one in commits])
-    runs, others = list[PastRun](), list[OtherCommit]()
-    for one in commits:
-        if one.commit in engine:
-            runs.append(PastRun(engine[one.commit], one.changes))
-        elif not _adds_certificates(repository.objects, one):
-            others.append(OtherCommit(one.commit, one.author, one.subject, one.changes))
+    if not is_ancestor(repository, start, end):
+        raise RepositoryError(
+            f"{end[:12]} does not follow from {start[:12]}",
+            "give a commit and a later one; if the branch was there once, its history was rewritten",
+        )
+    engine, span = EngineCommits(repository, end), f"{start}..{end}"
+    log = read_log(repository, span, paths=(FOLDER,), oldest_first=True, topological=True, changes=True)
+    commits = [one for one in log if len(one.parents) < 2]
+    of_runs = engine.among([one.commit for one in commits])
+    runs = [PastRun(of_runs[one.commit], one.changes) for one in commits if one.commit in of_runs]
+    others = [
+        OtherCommit(one.commit, one.author, one.subject, one.changes) for one in commits
+        if one.commit not in of_runs and not _adds_certificates(repository.objects, one)
+    ]  # fmt: skip
+    merges = [one for one in read_log(repository, span, oldest_first=True) if len(one.parents) > 1]
+    others += [
+        OtherCommit(one.commit, one.author, one.subject, changes)
+        for one in merges if (changes := _dropped(repository, engine, one))
+    ]  # fmt: skip
     return PastRange(runs, others)
+
+
+def _dropped(repository: Repository, engine: EngineCommits, merge: LoggedCommit) -> Sequence[PathChange]:
+    """The derived files in which a merge differs from a side that had changed them; nothing if it holds those of one
+    side, and all others still had theirs from before."""
+    tree, *trees = engine.derived_trees((merge.commit, *merge.parents))
+    kept = next((parent for parent, one in zip(merge.parents, trees, strict=True) if one == tree), "")
+    for parent, one in zip(merge.parents, trees, strict=True):
+        if one == tree:
+            continue
+        base = repository.git.line("merge-base", kept, parent) if kept else ""
+        if not base or engine.derived_trees((base,)) != [one]:
+            changes = changed_paths(repository, parent, merge.commit)
+            return [change for change in changes if change.raw.startswith(FOLDER.encode())]
+    return ()
 
 
 def _adds_certificates(objects: Objects, commit: LoggedCommit) -> bool:
@@ -80,16 +106,51 @@ def _adds_certificates(objects: Objects, commit: LoggedCommit) -> bool:
 
 
 def _adds_certificate(objects: Objects, change: PathChange) -> bool:
-    was, now = (derived_at(objects, change.path, blob) for blob in (change.old, change.new))
+    was, now = (_body_of(change.path, version_of(objects, change.path, blob)) for blob in (change.old, change.new))
     id_ = id_of_body(now)
     if id_ is None or not CSR.has(id_) or was is None or dig(now, *CERTIFICATE) is None:
         return False
     return all(path.startswith(_OF_SIGNING) for path, _, _ in differing_fields(id_, was, now))
 
 
-def derived_at(objects: Objects, path: str, blob: Blob | None) -> Tree:
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A derived file as a commit has it: its mode, six digits, and its content, empty for what is not read."""
+
+    mode: str
+    content: bytes
+
+
+def version_of(objects: Objects, path: str, blob: Blob | None) -> FileVersion | None:
+    """Return the file of an entry; None for none. LostObjectError if the repository has lost it."""
+    if blob is None:
+        return None
+    try:
+        content = b"" if blob.mode.encode() == SUBMODULE else required_file(objects, path, blob.oid).read()
+    except TooLargeError:
+        content = b""
+    return FileVersion(blob.mode, content)
+
+
+def _body_of(path: str, version: FileVersion | None) -> Tree:
     """The object in a derived file; None for none, or one that cannot be parsed."""
-    return None if blob is None else first_body(required_file(objects, path, blob.oid).read(), path)
+    return None if version is None else first_body(version.content, path)
+
+
+def fields_between(
+    path: str, one: FileVersion | None, other: FileVersion | None
+) -> tuple[ObjectId | None, Sequence[tuple[str, str, str]]]:  # fmt: skip
+    """Return the object of a derived file, and each field in which two versions differ, as `differing_fields` has
+    them."""
+    bodies = [_body_of(path, version) for version in (one, other)]
+    id_ = object_of(path, reversed(bodies))
+    if one is None or other is None:
+        there, again = ("" if version is None else "there" for version in (one, other))
+        return id_, [] if there == again else [(WHOLE_FILE, there, again)]
+    fields = [] if one.content == other.content else [*differing_fields(id_, *bodies)]
+    if one.mode != other.mode:
+        fields.append((WHOLE_FILE, f"mode {one.mode}", f"mode {other.mode}"))
+    return id_, fields or ([] if one == other else [(WHOLE_FILE, "its bytes", "its bytes")])
 
 
 def differing_fields(id_: ObjectId | None, one: Tree, other: Tree) -> Iterator[tuple[str, str, str]]:

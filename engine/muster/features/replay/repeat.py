@@ -11,14 +11,14 @@ from typing import Final
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
-from muster.features.replay.past import WHOLE_FILE, OtherCommit, PastRun, differing_fields, object_of
+from muster.features.replay.past import FileVersion, OtherCommit, PastRun, fields_between, version_of
 from muster.features.whatif.rehearsal import scratch_of
+from muster.git.changes import entries_of_commit, path_change
 from muster.git.enginecommits import HEARD
 from muster.git.errors import UnreadableError
 from muster.git.record.reading import read_record
-from muster.git.repository import Repository, blob_at
+from muster.git.repository import Repository
 from muster.run.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
@@ -30,6 +30,8 @@ from muster.run.state import RunState, open_state
 #: The field of a difference in a line of a commit's message that is no trailer.
 MESSAGE: Final = "message"
 _TRAILER: Final = "Muster-"
+#: Of every derived file.
+_MODE: Final = "100644"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def _repeat(scratch: Repository, run: PastRun, state: RunState | None) -> Repeat
         found.remember(state)
     settled = found.settled
     message = commit_message(replace(settled.last, commit=run.engine.source), settled.changes, heard.notes)
+    message += f"{HEARD}: {heard.record}\n"
     return RepeatedRun(
         run, settled, (*_in_files(scratch, run, settled), *_in_message(scratch, run.commit, message))
     )  # fmt: skip
@@ -92,33 +95,32 @@ def _repeat(scratch: Repository, run: PastRun, state: RunState | None) -> Repeat
 
 def _in_files(scratch: Repository, run: PastRun, settled: Settled) -> Iterator[Difference]:
     """The derived files that differ, field by field."""
-    for path in sorted({*settled.files, *(change.path for change in run.changes)}):
-        committed = blob_at(scratch, run.commit, path)
-        if path in settled.files:
-            text = settled.files[path]
-            repeated = None if text is None else text.encode()
+    changes = {change.raw: change for change in run.changes}
+    texts = {path.encode(): text for path, text in settled.files.items()}
+    unchanged = entries_of_commit(scratch.git, run.commit, texts.keys() - changes.keys())
+    for raw in sorted({*texts, *changes}):
+        change = changes.get(raw) or path_change(raw, None, unchanged.get(raw))
+        committed = version_of(scratch.objects, change.path, change.new)
+        if raw in texts:
+            text = texts[raw]
+            repeated = None if text is None else FileVersion(_MODE, text.encode())
         else:
-            repeated = blob_at(scratch, run.engine.parent, path)
-        if committed != repeated:
-            yield from file_differences(run.commit, path, committed, repeated)
+            repeated = version_of(scratch.objects, change.path, change.old)
+        yield from _differences(run.commit, change.path, committed, repeated)
 
 
-def file_differences(commit: str, path: str, committed: bytes | None, repeated: bytes | None) -> Iterator[Difference]:
-    """Yield what differs in two contents of a derived file; None: there is none."""
-    one, other = (None if data is None else first_body(data, path) for data in (committed, repeated))
-    id_ = object_of(path, (other, one))
-    if committed is None or repeated is None:
-        fields = [(WHOLE_FILE, "" if committed is None else "there", "" if repeated is None else "there")]
-    else:
-        fields = list(differing_fields(id_, one, other)) or [(WHOLE_FILE, "its bytes", "its bytes")]
+def _differences(
+    commit: str, path: str, committed: FileVersion | None, repeated: FileVersion | None
+) -> Iterator[Difference]:  # fmt: skip
+    id_, fields = fields_between(path, committed, repeated)
     yield from (Difference(commit, *field, path, id_) for field in fields)
 
 
 def _in_message(scratch: Repository, commit: str, repeated: str) -> Iterator[Difference]:
-    """The lines of the message that differ; trailers by their names. The record was found by its trailer."""
+    """The lines of the message that differ; trailers by their names."""
     (answered,) = scratch.objects.read((commit,))
     raw = b"" if isinstance(answered, UnreadableError) else answered.content.partition(b"\n\n")[2]
-    theirs, ours = (_lines(text) for text in (raw.decode(errors="backslashreplace"), repeated))
+    theirs, ours = (text.split("\n") for text in (raw.decode(errors="backslashreplace"), repeated))
     only_theirs = [line for line in theirs if line not in ours]
     only_ours = [line for line in ours if line not in theirs]
     trailers = {line.partition(":")[0] for line in (*only_theirs, *only_ours) if line.startswith(_TRAILER)}
@@ -130,10 +132,6 @@ def _in_message(scratch: Repository, commit: str, repeated: str) -> Iterator[Dif
         yield Difference(commit, MESSAGE, f"{len(theirs)} lines", f"{len(ours)} lines, in this order")
 
 
-def _lines(message: str) -> list[str]:
-    return [line for line in message.rstrip("\n").split("\n") if not line.startswith(f"{HEARD}: ")]
-
-
 def _values(lines: Sequence[str], trailer: str) -> str:
     return "; ".join(line.partition(": ")[2] for line in lines if line.startswith(f"{trailer}:"))
 
@@ -141,5 +139,5 @@ def _values(lines: Sequence[str], trailer: str) -> str:
 def differences_of(repository: Repository, other: OtherCommit) -> Iterator[Difference]:
     """Yield what a commit that is no run's changed in derived files: no run gives it."""
     for change in other.changes:
-        before, after = (blob_at(repository, rev, change.path) for rev in (f"{other.commit}^", other.commit))
-        yield from file_differences(other.commit, change.path, after, before)
+        before, after = (version_of(repository.objects, change.path, blob) for blob in (change.old, change.new))
+        yield from _differences(other.commit, change.path, after, before)

@@ -83,7 +83,8 @@ def fetch_records(repository: Repository, remote: str, ref: str) -> str:
 
 def push_beside(repository: Repository, remote: str, tips: RecordTips, commit: str) -> tuple[RecordTips, str, str]:
     """Push a record that the remote refused because its branch has moved meanwhile: over both, if it is another
-    machine's; or anew, if it is gone or no record's. Return the new tips and commit, and why that failed, or nothing."""
+    machine's; or anew, if it is gone or no record's. Return the new tips and commit, and why that failed, or
+    nothing."""
     try:
         theirs = remote_tip(repository, remote=remote, ref=tips.ref)
         failed = fetch_records(repository, remote, tips.ref) if theirs else ""
