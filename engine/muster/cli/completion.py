@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from muster.data.codes import CODES
-from muster.data.kinds import ALL, CLUSTERS, Kind, UnknownKind, kinds_named, words
+from muster.data.kinds import ALL, CLUSTERS, Kind, UnknownKind, kind_words, kinds_named
 from muster.data.locations import FOLDER, is_projected
 from muster.data.names import did_you_mean, few
 from muster.regex import Regex
@@ -34,7 +34,7 @@ def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     """Complete `KIND[/NAME]`: kinds, and after a slash the names of objects."""
     kind, slash, prefix = incomplete.partition("/")
     if not slash:
-        return [name for name in words() if name.startswith(incomplete.casefold())]
+        return [name for name in kind_words() if name.startswith(incomplete.casefold())]
     return [f"{kind}/{name}" for name in _names(ctx, kind) if name.startswith(prefix)]
 
 
@@ -123,7 +123,7 @@ def _with_kind(ctx: click.Context, name: str) -> str:
     targets = [f"{kind.schema}/{full_name}" for kind, full_name in objects if full_name.rpartition("/")[2] == name]
     if len(targets) > 1:
         raise click.UsageError(f"{name} is one of {few(targets)}: name one.")
-    if not targets and not did_you_mean(name, words()) and (hint := did_you_mean(name, _names(ctx, "clusters"))):
+    if not targets and not did_you_mean(name, kind_words()) and (hint := did_you_mean(name, _names(ctx, "clusters"))):
         raise click.UsageError(f"no cluster and no kind is called {name!r}; {hint}")
     return targets[0] if targets else name
 

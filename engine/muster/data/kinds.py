@@ -327,7 +327,7 @@ def short_names(kind: Kind) -> list[str]:
     )
 
 
-def words() -> list[str]:
+def kind_words() -> list[str]:
     """Return the words that mean kinds: plurals and short names; sorted."""
     return sorted({*(kind.folder for kind in ALL), "all", "policies", *_KINDS_BY_SHORT_NAME})
 
@@ -351,7 +351,7 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     elif names := _KINDS_BY_SHORT_NAME.get(name):
         kinds = tuple(kind for kind in ALL if kind.name in names)
     if not kinds:
-        candidates = {*words(), *(kind.schema for kind in ALL)}
+        candidates = {*kind_words(), *(kind.schema for kind in ALL)}
         hint = did_you_mean(name, candidates) or "write KIND/NAME, as in cluster/NAME"
         raise UnknownKind(f"no kind is called {text!r}; {hint}".rstrip("; "))
     return kinds

@@ -40,23 +40,23 @@ def filled(template: Template, data: Tree, most: int = MAX_VALUES) -> str:
     return "\n".join(map(inert, text.split("\n")))
 
 
-def found(template: Template, data: Tree, most: int = MAX_VALUES) -> list[Tree]:
+def template_values(template: Template, data: Tree, most: int = MAX_VALUES) -> list[Tree]:
     """Return the values of a template's paths, as `kubectl -o jsonpath-as-json` does. BadTemplate as `filled`."""
     return list(_PathWalk(template.text, most).values(template.parts, data))
 
 
 def values_at(data: Tree, path: str) -> list[Tree]:
-    """Return the values at a path such as `.status.phase`. ValueError, in one line, as `found`."""
+    """Return the values at a path such as `.status.phase`. ValueError, in one line, as `template_values`."""
     with _in_one_line(path):
-        return found(parse_path(path), data)
+        return template_values(parse_path(path), data)
 
 
 def remove_at(data: Tree, path: str) -> None:
-    """Remove the field of mappings that a path names, in place. ValueError, in one line, as `found`."""
+    """Remove the field of mappings that a path names, in place. ValueError, in one line, as `template_values`."""
     with _in_one_line(path):
         (steps,) = (part for part in parse_path(path).parts if isinstance(part, tuple))
         if steps and isinstance(steps[-1].form, Field) and (name := steps[-1].form.name):
-            for parent in found(Template(path, [steps[:-1]]), data):
+            for parent in template_values(Template(path, [steps[:-1]]), data):
                 if isinstance(parent, dict):
                     parent.pop(name, None)
 
@@ -78,23 +78,23 @@ class _PathWalk:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, Range):
-                for value in self._values_at(part.path, [data]):
+                for value in self._at_path(part.path, [data]):
                     yield from self.parts(part.body, value)
             else:
                 constant = bool(part) and isinstance(part[-1].form, Constant)
-                yield " ".join(shown(value, constant=constant) for value in self._values_at(part, [data]))
+                yield " ".join(shown(value, constant=constant) for value in self._at_path(part, [data]))
 
     def values(self, parts: Sequence[Part], data: Tree) -> Iterator[Tree]:
         for part in parts:
             if isinstance(part, str):
                 yield part
             elif isinstance(part, Range):
-                for value in self._values_at(part.path, [data]):
+                for value in self._at_path(part.path, [data]):
                     yield from self.values(part.body, value)
             else:
-                yield from self._values_at(part, [data])
+                yield from self._at_path(part, [data])
 
-    def _values_at(self, path: Path, values: list[Tree]) -> list[Tree]:
+    def _at_path(self, path: Path, values: list[Tree]) -> list[Tree]:
         for step in path:
             values = list(self._step(step, values))
         return values
@@ -116,7 +116,7 @@ class _PathWalk:
         else:
             together = list(values)
             for path in form.paths:
-                yield from self._values_at(path, together)
+                yield from self._at_path(path, together)
 
     def _counted(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
         for value in values:
@@ -147,12 +147,12 @@ class _PathWalk:
             if not isinstance(value, list):
                 raise BadTemplate(f"{_kind(value)} has no entries to filter", self._text, step.at)
             for entry in self._counted(step, value):
-                lefts = self._values_at(filter_.left, [entry])
+                lefts = self._at_path(filter_.left, [entry])
                 if not filter_.operator:
                     if lefts:
                         yield entry
                     continue
-                rights = self._values_at(filter_.right, [entry])
+                rights = self._at_path(filter_.right, [entry])
                 if len(lefts) > 1 or len(rights) > 1:
                     raise BadTemplate("one value at a time can be compared", self._text, step.at)
                 if lefts and rights and self._holds(step, filter_.operator, lefts[0], rights[0]):

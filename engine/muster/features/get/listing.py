@@ -12,7 +12,7 @@ from muster.cli.documents import json_text, yaml_stream
 from muster.cli.select import select
 from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.jsonpath.template import Template
-from muster.data.jsonpath.values import filled, found
+from muster.data.jsonpath.values import filled, template_values
 from muster.data.kinds import BY_NAME, PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
@@ -70,7 +70,7 @@ class ListingFormat:
             if self.template is not None and self.form == "jsonpath":
                 sys.stdout.write(filled(self.template, tree))
             else:
-                sys.stdout.write(json_text(tree if self.template is None else found(self.template, tree)))
+                sys.stdout.write(json_text(tree if self.template is None else template_values(self.template, tree)))
         elif self.form == "yaml":
             sys.stdout.write(yaml_stream(objects))
         elif self.form == "name":
