@@ -220,8 +220,8 @@ class Source:
 
 def asked_instant(now: datetime) -> datetime | None:
     """Return the `--now` of this command if a person gave it, else None."""
-    given = click.get_current_context().get_parameter_source("now")
-    return None if given is click.core.ParameterSource.DEFAULT else now
+    source = click.get_current_context().get_parameter_source("now")
+    return None if source is click.core.ParameterSource.DEFAULT else now
 
 
 def _source(repo: Path, rev: str | None, worktree: bool, offline: bool, now: datetime) -> Source:

@@ -89,19 +89,19 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     head = ref_tip(repository, "HEAD^{commit}")
     if head is None or (commit == head and now is None) or not is_ancestor(repository, commit, head):
         return None
-    seen = evaluated_commit(repository, commit)
-    run = next(EngineCommits(repository, seen).commits(), None) if has_derived(repository, seen) else None
+    evaluated = evaluated_commit(repository, commit)
+    run = next(EngineCommits(repository, evaluated).commits(), None) if has_derived(repository, evaluated) else None
     if commit == head and (run is None or now is None or now > run.now):
         return None
     if run is None or not run.heard:
-        return KnownThen(run, reporting=bool(recorded_clusters(repository, seen)))
-    found = read_record(repository, run)
-    if found.heard is None and ask:
+        return KnownThen(run, reporting=bool(recorded_clusters(repository, evaluated)))
+    record = read_record(repository, run)
+    if record.heard is None and ask:
         for remote in remotes(repository):
             fetch_records(repository, remote, heard_ref(run.now))
-        found = read_record(repository, run)
+        record = read_record(repository, run)
     return KnownThen(
-        run, found.heard, found.findings, found.heard is None and bool(recorded_clusters(repository, seen))
+        run, record.heard, record.findings, record.heard is None and bool(recorded_clusters(repository, evaluated))
     )
 
 

@@ -54,8 +54,8 @@ class Settings:
     @property
     def record_kept(self) -> timedelta:
         """How long the records of runs are kept; zero: none is made."""
-        kept = try_span(str(self.get("record", "keep") or ""))
-        return _RECORD_KEPT if kept is None else kept
+        span = try_span(str(self.get("record", "keep") or ""))
+        return _RECORD_KEPT if span is None else span
 
     @property
     def expression_cost(self) -> int:

@@ -102,7 +102,7 @@ class Drill:
 def _domains(lose: Tree, clusters: list[Object]) -> Iterator[Domain]:
     ((form, value),) = lose.items()
     if form == "clusters":
-        named = sorted({obj.id.name for obj in clusters if any(matches(one, obj.id.name) for one in value)})
+        named = sorted({obj.id.name for obj in clusters if any(matches(pattern, obj.id.name) for pattern in value)})
         yield from (Domain(name, frozenset((name,))) for name in named)
     elif form == "selector":
         selector = LabelSelector.parse(value)
@@ -113,8 +113,8 @@ def _domains(lose: Tree, clusters: list[Object]) -> Iterator[Domain]:
             if value in obj.labels:
                 groups.setdefault(obj.labels[value], set()).add(obj.id.name)
         for values in combinations(sorted(groups), 2 if form == "pairs" else 1):
-            name = " and ".join(f"{value}={one}" for one in values)
-            yield Domain(name, frozenset().union(*(groups[one] for one in values)))
+            name = " and ".join(f"{value}={domain}" for domain in values)
+            yield Domain(name, frozenset().union(*(groups[domain] for domain in values)))
 
 
 def compile_drill(obj: Object, bounds: Bounds) -> tuple[Drill | None, list[Finding]]:

@@ -44,15 +44,15 @@ def messages(
             selected = _selected(scopes, policy, notice)
             if selected is None:
                 continue
-            key, told = selected
-            fresh = _message(policy, key, told, now)
+            key, notified = selected
+            fresh = _message(policy, key, notified, now)
             id_ = open_.setdefault(_group(fresh), fresh.id)
             if id_ in by_id and len(by_id[id_].notices) >= MOST_TOGETHER:
                 id_ = open_[_group(fresh)] = fresh.id
             if id_ not in by_id:
                 by_id[id_] = fresh
             elif notice.id not in {known_notice.id for known_notice in by_id[id_].notices}:
-                by_id[id_] = replace(by_id[id_], notices=(*by_id[id_].notices, told))
+                by_id[id_] = replace(by_id[id_], notices=(*by_id[id_].notices, notified))
     return sorted(by_id.values(), key=lambda message: (message.due, message.id))
 
 
