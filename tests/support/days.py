@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 #: How often agents renew, and the lease duration of their clusters.
-LEASE: Final = 5 * MINUTE
+LEASE: Final = 15 * MINUTE
 REGIONS: Final = ("eu", "us", "ap")
 #: Where agents write: a branch of the hub, one of a further repository, or a relay.
 BRANCH, FURTHER, RELAY = "branch", "further", "relay"
@@ -46,7 +46,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent of a cluster: it renews every five minutes from `begin` on, except while it is `silent`."""
+    """The agent of a cluster: it renews every quarter of an hour from `begin` on, except while it is `silent`."""
 
     name: str
     place: str
@@ -120,11 +120,11 @@ class Days:
         return {**_FILES, **{f"clusters/{one.name}/cluster.yaml": _cluster(one.name) for one in self.agents}}
 
     def instants(self) -> list[datetime]:
-        """When something new can be seen, and every hour."""
+        """When something new can be seen, and whenever agents have renewed."""
         news = {at for agent in self.agents for at in agent.news()}
         edges = {edge for span in self.unreachable for edge in span}
-        hours = {START + hour * HOUR for hour in range(int((self.end - START) / HOUR))}
-        every = news | edges | hours | {edit.at for edit in self.edits}
+        renewals = {START + number * LEASE for number in range((self.end - START) // LEASE)}
+        every = news | edges | renewals | {edit.at for edit in self.edits}
         return sorted(at for at in every if START < at < self.end)
 
     def is_unreachable(self, at: datetime) -> bool:
@@ -141,18 +141,18 @@ def _spans(chance: _Chance, days: int, mean: timedelta, lengths: tuple[int, ...]
 
 def _outages(chance: _Chance, days: int, *, flapping: bool) -> Iterator[Span]:
     """Silences of very different lengths; of a flapping cluster many short ones after each other."""
-    yield from _spans(chance, days, mean=4 * DAY, lengths=(12, 18, 25, 28, 33, 45, 120, 500))
+    yield from _spans(chance, days, mean=4 * DAY, lengths=(30, 50, 75, 90, 110, 140, 360, 1500))
     for burst in _spans(chance, days, mean=5 * DAY, lengths=(1,)) if flapping else ():
         at = burst.since
         for _ in range(chance.randint(3, 8)):
-            until = at + timedelta(seconds=chance.randint(700, 2300))
+            until = at + timedelta(seconds=chance.randint(1500, 6000))
             yield Span(at, until)
             at = until + timedelta(seconds=chance.randint(100, 900))
 
 
 def _dark_region(chance: _Chance, day: int) -> tuple[str, Span]:
     since = START + day * DAY + chance.randint(0, 20 * 60) * MINUTE
-    return chance.choice(REGIONS), Span(since, since + chance.randint(40, 200) * MINUTE)
+    return chance.choice(REGIONS), Span(since, since + chance.randint(90, 400) * MINUTE)
 
 
 def _apart(spans: list[Span] | Iterator[Span]) -> tuple[Span, ...]:

@@ -101,6 +101,8 @@ class Lived:
         made.keys, made._manifests = self.keys, self._manifests
         given = "".join(f"\n    {policy.replace('_', '-')}: {json.dumps(one)}" for policy, one in params.items())
         made.commit(START, {"fleet.yaml": made._fleet(signed=bool(self.keys)) + f"{given}\n"})
+        made.speak(START)
+        made.run(START)
         return made
 
     def _fleet(self, *, signed: bool) -> str:

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from muster.features.replay.answers import repeat
+from muster.features.replay.answers import repeat, swept_text
+from muster.features.replay.sweep import Swept, sweep
 from muster.git.repository import open_repository
 from tests.support.days import HOUR, START, Days
 from tests.support.git import Repo, clone
 from tests.support.lived import Lived
 
 UNTIL = START + 9 * HOUR
-ALARM = timedelta(minutes=15)
+ALARM = timedelta(minutes=45)
 GRACE = "managed-cluster-available.graceFactor"
 
 
@@ -35,6 +36,11 @@ def cloned(hub: Repo, path: Path) -> Repo:
     return made
 
 
+def tried(repo: Repo, start: str, values: str) -> Swept:
+    repository = open_repository(repo.path, repo.environ)
+    return sweep(repository, start, repo.tip("main"), f"{GRACE}={values}", ALARM)
+
+
 def test_what_happened_is_repeated_in_a_clone(days: tuple[Lived, Lived, str], tmp_path: Path) -> None:
     _, lived, start = days
     repo = cloned(lived.hub, tmp_path / "clone")
@@ -42,3 +48,26 @@ def test_what_happened_is_repeated_in_a_clone(days: tuple[Lived, Lived, str], tm
     found = repeat(repository, start, repo.tip("main"))
     assert list(found.differences) == []
     assert found.repeated == found.runs == len(lived.runs) > 10
+
+
+def test_a_tried_setting_gives_what_a_real_rerun_gives(days: tuple[Lived, Lived, str], tmp_path: Path) -> None:
+    begun, lived, start = days
+    swept = tried(lived.hub, start, "5,2")
+    fact, same, other = (row.counts for row in swept.rows)
+    assert fact == same == lived.tally.counts(ALARM)
+    again = begun.copy(tmp_path / "again", managed_cluster_available={"graceFactor": 2})
+    again.live(UNTIL)
+    real = again.tally.counts(ALARM)
+    assert list(other.outages) == list(real.outages)
+    assert other == real
+    assert len(other.outages) > len(fact.outages)
+    assert swept.unwatched == 0
+    assert swept_text(swept).splitlines()[0].split() == [
+        "VALUE",
+        "OUTAGES",
+        "EARLIER",
+        "FALSE",
+        "ALARMS",
+        "MOVES",
+        "HELD",
+    ]

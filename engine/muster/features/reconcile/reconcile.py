@@ -245,8 +245,7 @@ class _ReconcileRequest:
         record, recorded = Recording(), list[str]()
         if run.message:
             doing(RunStep.COMMITTING)
-            late = self.late_renewals.all if self.late_renewals is not None else ()
-            record = recording_of(run.question, settled, tips.base, run.notes, self.remote, late)
+            record = recording_of(run.question, settled, tips.base, run.notes, self.remote, self.late_renewals)
             message = f"{run.message}{record.trailer}"
             commit, *recorded = build_commits(self.repository, settled.files, message, base, record.commits)
             require_own(self.repository, commit, run.question.commit)

@@ -18,7 +18,7 @@ from muster.git.fastimport import CommitDraft
 from muster.git.landing import Landed
 from muster.git.push import MOVED, RefUpdate
 from muster.git.record.draft import HeardNow, RecordTooLargeError, draft_record
-from muster.git.record.form import LateRenewal
+from muster.git.record.late import LateRenewals
 from muster.git.record.storing import RecordTips, end_records, keep_record, push_beside, record_commit, record_tips
 from muster.run.question import Question, default_home
 from muster.run.run import Settled
@@ -57,7 +57,7 @@ class Recording(NamedTuple):
 
 def recording_of(
     question: Question, settled: Settled, source: str, notes: tuple[str, ...], remote: str | None,
-    late: Sequence[LateRenewal] = (),
+    late: LateRenewals | None = None,
 ) -> Recording:  # fmt: skip
     """Draft the record of a run whose commit names `source` as what it evaluated, and has the `notes` in its message;
     `late` are the late renewals since the last record. None is made if the Fleet asks for none."""
@@ -67,7 +67,15 @@ def recording_of(
     decided = frozenset(default_home(change.object) for change in settled.changes)
     try:
         heard = HeardNow(
-            question.heard, remembered.memory, remembered.at, question.instant, source, notes, decided, late
+            question.heard,
+            remembered.memory,
+            remembered.at,
+            question.instant,
+            source,
+            notes,
+            decided,
+            late.all if late is not None else (),
+            late.since if late is not None else None,
         )
         draft = draft_record(repository, heard)
         tips = record_tips(repository, question.instant, remote)

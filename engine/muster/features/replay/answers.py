@@ -126,6 +126,8 @@ def swept_text(found: Swept) -> str:
     lines = [f"{found.setting.text} in {_count(found.runs, 'run')}; a false alarm ended within {brief(found.alarm)}"]
     if found.unrecorded:
         lines.append(f"{_count(found.unrecorded, 'run')} without a record: what agents said then is not known")
+    if found.unwatched:
+        lines.append(f"no muster watch ran before {_count(found.unwatched, 'run')}: nothing is tried in between")
     if not found.complete:
         lines.append("stopped before the end")
     return "".join((table, "\n", *(f"{line}\n" for line in lines)))
@@ -153,6 +155,7 @@ def swept_document(found: Swept) -> Tree:
         "set": found.setting.text,
         "runs": found.runs,
         "unrecorded": found.unrecorded,
+        "unwatched": found.unwatched,
         "complete": found.complete,
         "falseAlarmSeconds": int(found.alarm.total_seconds()),
         "rows": [_row_document(row, fact) for row in found.rows],

@@ -1,8 +1,8 @@
 """What agents had said between two recorded runs.
 
 A record has the renewals as of its run. Until the next run an agent renewed in time, up to the last renewal that the
-next record has. Renewals that came late are in that record too (`LateRenewal`), so silences in between are known. Other
-contents are those of the earlier run: had they changed what it decides, there would be a run.
+next record has. If a process watched, renewals that came late are in that record too (`LateRenewal`), so silences in
+between are known. Other contents are those of the earlier run: had they changed what it decides, there would be a run.
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ class Between:
     def __init__(self, before: Heard, after: Heard) -> None:
         self._before, self._after = before, after
         self._silences: dict[str, list[Silence]] = {}
+        self._later_texts: dict[str, str] = {}
         for late in after.late:
             since, until = try_time(late.before), try_time(late.renewed)
             if since is not None and until is not None:
@@ -61,12 +62,23 @@ class Between:
         recorded = RecordedContents(files, ref.recorded.skipped)
         return replace(ref, commit=tree_id(contents, format_of(ref.commit)), recorded=recorded)
 
+    def _texts_after(self, ref: str) -> str:
+        """What the ref held at the next run, as one text."""
+        if ref not in self._later_texts:
+            recorded = next((one.recorded for one in self._after.refs.refs if one.name == ref), None)
+            contents = recorded.files.values() if recorded is not None else ()
+            data = b"\n".join(data for data in contents if isinstance(data, bytes))
+            self._later_texts[ref] = data.decode(errors="replace")
+        return self._later_texts[ref]
+
     def _renewal_at(self, ref: str, number: int, known: RenewTime, second: int) -> RenewTime:
         """The last renewal up to a second, of the one that was `known` before."""
         later = self._after.renewals.get(ref, ())
         latest = later[number].second if number < len(later) else second
+        if known.text in self._texts_after(ref):  # also one that is too old to be among the renewals
+            latest = known.second
         for silence in self._silences.get(ref, ()):
-            if known.second <= silence.since and silence.until <= latest and silence.since <= second < silence.until:
+            if silence.since <= second < silence.until and known.second <= silence.since and silence.until <= latest:
                 return RenewTime(silence.since)
         renewed = max(known.second, min(second, latest))
         return known if renewed == known.second else RenewTime(renewed)

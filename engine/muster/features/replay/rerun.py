@@ -1,9 +1,9 @@
 """The runs of a range once more, with other policies or settings: as the whole fleet would have developed.
 
 A rehearsal begins with the first commit. Each run of the past is made again at its instant, over what the rehearsal has
-derived, with people's commits and agents' reports of then. `watched`: between two of them, runs are made when time
-alone, a commit of people's or an agent that is heard again may change something, as `muster watch` would have made
-them.
+derived, with people's commits and agents' reports of then. If a process watched between two of them, all that it may
+have seen is known: then runs are also made when time alone, a commit of people's or an agent that is heard again may
+change something, as `muster watch` would have made them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +24,7 @@ from muster.features.whatif.supposing import Edits
 from muster.fleet.approvals import CERTIFICATE
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
+from muster.git.enginecommits import EngineCommits
 from muster.git.entries import required_file
 from muster.git.log import read_log
 from muster.git.record.reading import Heard, read_record
@@ -54,21 +55,23 @@ class RerunStep:
 @dataclass
 class Rerun:
     """A rehearsal that makes the runs of a range again, until `stopped`. `suppose` commits people's edits to it, in its
-    own way."""
+    own way. `unwatched`: so many runs so far came after a time in which no process watched."""
 
     repository: Repository
     trial: Rehearsal
     suppose: Supposed
     stopped: Callable[[], bool] = lambda: False
-    watched: bool = False
+    unwatched: int = 0
     _at: str = ""
     _now: datetime | None = None
     _due: datetime | None = None
     _heard: Heard | None = None
 
     def runs(self, start: str, past: Sequence[PastRun]) -> Iterator[RerunStep]:
-        """Make the runs after the commit `start`, in order."""
+        """Make the runs after the commit `start`, in order; if the first was watched, also that of the start."""
         self._at = start
+        last = EngineCommits(self.repository, start).last()
+        self._heard = read_record(self.repository, last).heard if last is not None and last.heard else None
         for number, run in enumerate(past):
             doing(RunStep.REPEATING, number, len(past))
             if self.stopped():
@@ -83,20 +86,27 @@ class Rerun:
             yield step
 
     def _before(self, run: PastRun, heard: Heard | None) -> Iterator[RerunStep]:
-        """Make the runs before one of the past that are due since the one before it."""
-        if self._now is None or not self.watched:
+        """Make the runs before one of the past that a process that watched would have made since the last one."""
+        known = self._heard
+        if known is None or heard is None:
             return
-        between = Between(self._heard, heard) if self._heard is not None and heard is not None else None
+        if heard.watched is None or heard.watched > known.run.now:
+            self.unwatched += 1
+            return
+        if self._now is None:
+            self.trial.heard = known.refs
+            yield self._step(known.run.now, None, recorded=True)
+        between = Between(known, heard)
         log = read_log(self.repository, f"{self._at}..{run.engine.source}", first_parent=True, oldest_first=True)
-        pending = [(one.committed, one.commit) for one in log if self._now < one.committed < run.engine.now]
-        news = [*(between.news if between else ()), *(at for at, _ in pending)]
-        while (now := self._next(news)) is not None and now < run.engine.now:
+        since, until = known.run.now, run.engine.now
+        pending = [(one.committed, one.commit) for one in log if since < one.committed < until]
+        news = [*between.news, *(at for at, _ in pending)]
+        while (now := self._next(news)) is not None and now < until:
             for _, commit in [one for one in pending if one[0] <= now]:
                 self._move(commit)
             pending = [one for one in pending if one[0] > now]
-            if between is not None:
-                self.trial.heard = between.at(now)
-            yield self._step(now, None, recorded=between is not None)
+            self.trial.heard = between.at(now)
+            yield self._step(now, None, recorded=True)
 
     def _next(self, news: Sequence[datetime]) -> datetime | None:
         assert self._now is not None

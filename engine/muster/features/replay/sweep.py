@@ -31,13 +31,14 @@ class SweepRow:
 @dataclass(frozen=True, slots=True)
 class Swept:
     """The rows of a setting: first what was decided in fact, then a row for each value. `runs` of the range, of which
-    `unrecorded` have no record here. `alarm`: outages that ended by news within this time count as false alarms.
-    `complete`: it was not stopped before the end."""
+    `unrecorded` have no record here, and before `unwatched` ones no process watched. `alarm`: outages that ended by
+    news within this time count as false alarms. `complete`: it was not stopped before the end."""
 
     setting: FieldSetting
     rows: Sequence[SweepRow]
     runs: int
     unrecorded: int
+    unwatched: int
     alarm: timedelta
     complete: bool
 
@@ -84,26 +85,30 @@ def sweep(
         unrecorded += repeated.settled is None
         if repeated.settled is not None:
             tally.see(repeated.past.engine.now, repeated.settled)
-    rows = [SweepRow(None, tally.counts(alarm))]
+    rows, unwatched = [SweepRow(None, tally.counts(alarm))], 0
     for value in wanted.values:
         if done == len(past) and not stopped():
-            counts = _counted(repository, start, past, SettingInForce(wanted.setting, value), alarm, stopped)
+            counts, unwatched = _counted(
+                repository, start, past, SettingInForce(wanted.setting, value), alarm, stopped
+            )  # fmt: skip
             rows += [] if counts is None else [SweepRow(value, counts)]
-    return Swept(wanted.setting, rows, len(past), unrecorded, alarm, complete=len(rows) == len(wanted.values) + 1)
+    complete = len(rows) == len(wanted.values) + 1
+    return Swept(wanted.setting, rows, len(past), unrecorded, unwatched, alarm, complete)
 
 
 def _counted(
     repository: Repository, start: str, past: Sequence[PastRun], value: SettingInForce, alarm: timedelta,
     stopped: Callable[[], bool],
-) -> Counts | None:  # fmt: skip
-    """What the runs come to with a value; None if they were stopped."""
+) -> tuple[Counts | None, int]:  # fmt: skip
+    """What the runs come to with a value, None if they were stopped; and how many came after an unwatched time."""
     tally, done = Tally(), 0
     with rehearsal(repository, start, UNKNOWN_REFS) as trial:
         value.begin(trial)
-        for run in Rerun(repository, trial, value.suppose, stopped, watched=True).runs(start, past):
+        rerun = Rerun(repository, trial, value.suppose, stopped)
+        for run in rerun.runs(start, past):
             tally.see(run.now, run.settled)
             done += run.past is not None
-    return tally.counts(alarm) if done == len(past) else None
+    return tally.counts(alarm) if done == len(past) else None, rerun.unwatched
 
 
 def checked_sweep(repository: Repository, commit: str, given: str) -> Sweep:

@@ -48,8 +48,9 @@ class RecordTooLargeError(Exception):
 @dataclass(frozen=True, slots=True)
 class HeardNow:
     """What a run is given that the commit does not tell: agents' refs, the memory of pulses and its version, and the
-    renewals that came `late` since the last record. `now` and `source` are those of its commit; `notes` are lines of
-    the message about the run itself; `decided` are the clusters that it decides anew."""
+    renewals that came `late` since the last record, all of them if it was `watched` since before that. `now` and
+    `source` are those of its commit; `notes` are lines of the message about the run itself; `decided` are the clusters
+    that it decides anew."""
 
     refs: AgentRefs
     memory: Memory
@@ -59,6 +60,7 @@ class HeardNow:
     notes: tuple[str, ...] = ()
     decided: frozenset[str] = frozenset()
     late: Sequence[LateRenewal] = ()
+    watched: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _facts_of(heard: HeardNow) -> RunFacts:
         agents.identities is not None, (agents.limits.max_bytes, agents.limits.max_files), tuple(sorted(agents.gone)),
         tuple(sorted(agents.retired)),
         tuple(SilentRemote(one.remote, one.why, tuple(sorted(one.clusters))) for one in agents.withheld),
-        heard.notes,
+        heard.notes, format_time(heard.watched) if heard.watched else "",
     )  # fmt: skip
 
 

@@ -40,7 +40,8 @@ class SilentRemote:
 class RunFacts:
     """`run.json`: what a record says of the run as a whole. `now` and `source` are those of its commit's trailers;
     `muster` is the version that decided; `memory` that of the memory of pulses; `notes` are lines of the commit's
-    message about the run itself. The others are as in `muster.data.snapshot.Agents`."""
+    message about the run itself. `watched`: the instant since which LATE has all renewals that came late, empty if no
+    process watched. The others are as in `muster.data.snapshot.Agents`."""
 
     version: int
     muster: str
@@ -54,6 +55,7 @@ class RunFacts:
     retired: tuple[str, ...] = ()
     withheld: tuple[SilentRemote, ...] = ()
     notes: tuple[str, ...] = ()
+    watched: str = ""
 
 
 #: A file of a ref: its text without renewals; base64 of what is not UTF-8; or the error that prevented reading it.

@@ -6,6 +6,7 @@ within the last lease before it ended, so no renewal in between was missed.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from muster.git.agentrefs import AgentRefs
@@ -43,6 +44,7 @@ class LateRenewals:
     def __init__(self) -> None:
         self._seen: dict[str, _SeenRef] = {}
         self._looked: int | None = None
+        self._since: int | None = None
         self._blind = frozenset[str]()
         self._late: dict[LateRenewal, None] = {}
 
@@ -50,6 +52,11 @@ class LateRenewals:
     def all(self) -> Sequence[LateRenewal]:
         """Return those since `clear`, in the order in which they were seen."""
         return tuple(self._late)
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when all of them are noted."""
+        return None if self._since is None else datetime.fromtimestamp(self._since, UTC)
 
     def clear(self) -> None:
         """Forget them: they are recorded."""
@@ -67,6 +74,8 @@ class LateRenewals:
                 self._compare(ref.name, before.leases, leases, self._looked)
             self._seen[ref.name] = _SeenRef(ref.commit, leases)
         self._seen = {name: seen for name, seen in self._seen.items() if name in counting}
+        if self._since is None or len(self._late) >= _MOST:
+            self._since = second
         self._looked, self._blind = second, heard.agents.unknown
 
     def _compare(self, ref: str, before: Mapping[str, _Lease], after: Mapping[str, _Lease], looked: int) -> None:

@@ -7,6 +7,7 @@ this version of the form, the limits of size.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -16,7 +17,7 @@ from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.snapshot import AgentLimits, Agents, Skipped, Withheld
-from muster.data.times import format_time
+from muster.data.times import format_time, try_time
 from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs
 from muster.git.agents import AgentRef, RecordedContents
@@ -63,7 +64,8 @@ class Heard:
     """What a run heard and remembered, as its record says: all that it was given besides its commit and its instant.
 
     `run` is the run. `refs` are agents' refs with what they held, as `agent_refs_at` gave them to the run. `notes` are
-    lines of its commit's message about the run itself. `late` are the renewals that came late since the run before.
+    lines of its commit's message about the run itself. `late` are the renewals that came late since the run before,
+    all of them if a process `watched` since then or earlier.
     `version` is that of the muster that decided. `record` is the id of the record's tree.
     """
 
@@ -76,6 +78,7 @@ class Heard:
     late: tuple[LateRenewal, ...]
     commits: Mapping[str, bytes]
     renewals: Mapping[str, Sequence[RenewTime]]
+    watched: datetime | None = None
 
     @cached_property
     def newest_renewal(self) -> int | None:
@@ -195,7 +198,7 @@ def _heard(run: EngineCommit, parts: RecordParts) -> Heard:
     return Heard(
         run, run.heard, facts.muster, AgentRefs(refs, agents),
         RecordedMemory(decoded(parts.pulses).published, facts.memory), facts.notes, tuple(parts.late), parts.commits,
-        {row.ref: renewals for row, renewals in parts.rows if renewals},
+        {row.ref: renewals for row, renewals in parts.rows if renewals}, try_time(facts.watched),
     )  # fmt: skip
 
 
