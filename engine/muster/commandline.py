@@ -79,6 +79,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
         "detect": Verb("agents.detect.cli", "Probe something in a cluster, and report its condition."),
         "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
+        "mcp": Verb("features.api.cli", "Let an assistant ask about the fleet."),
         "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
     },
     "Policies": {

@@ -1,7 +1,7 @@
 """Trees as documents on standard output: a YAML stream, or one JSON value."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from muster.data.ids import ObjectId
@@ -39,6 +39,11 @@ def change_document(change: "Change") -> Tree:
 def held_document(held: "Held") -> Tree:
     """Return an effect that a budget holds back."""
     return {"object": object_document(held.object), "effect": held.effect, "reason": held.reason}
+
+
+def list_document(objects: Sequence[Tree], **metadata: Tree) -> Tree:
+    """Return a List, as kubectl makes it."""
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "", **metadata}, "items": list(objects)}
 
 
 def json_text(tree: Tree) -> str:

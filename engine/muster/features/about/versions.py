@@ -15,7 +15,7 @@ from muster.data.tree import Tree
 #: The module by which an extra is known.
 _EXTRAS = {
     "amqp": "pika", "dask": "distributed", "detect": "dns", "hub": "kubernetes", "identity": "cryptography",
-    "metrics": "prometheus_client", "prove": "z3", "telemetry": "opentelemetry",
+    "mcp": "mcp", "metrics": "prometheus_client", "prove": "z3", "telemetry": "opentelemetry",
 }  # fmt: skip
 
 

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ from muster.cli.outcome import report, reported_findings
 from muster.cli.progress import working
 from muster.cli.query import QueryScope, scope_options
 from muster.data.ids import ObjectId
-from muster.data.source import Place
-from muster.data.times import ago, later
+from muster.data.times import later
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
@@ -87,6 +85,7 @@ def _explain(
 ) -> int:
     from muster.cli.documents import json_text
     from muster.cli.reading import evaluate_reading
+    from muster.features.explain.blame import blame_in
     from muster.features.explain.explain import NothingDecided, explain
     from muster.features.explain.text import explanation_document, explanation_text
     from muster.rules.policies.lazy import Witness
@@ -97,7 +96,7 @@ def _explain(
     id_ = options.find_one(run, target, is_named)
     with options.usage_errors(NothingDecided):
         found = explain(run, witness, id_, field)
-    blame = _blame(reading, now)
+    blame = blame_in(reading, now)
     sys.stdout.write(
         json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
     )
@@ -139,30 +138,6 @@ def _cause(source: options.Source, range_: str, target: str, field: str, output:
                 found = find_cause(trial, end, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
     sys.stdout.write(json_text(cause_document(found, id_)) if output == "json" else cause_text(found, id_))
     return 0
-
-
-def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
-    """Return a function that says who wrote a place and when, if git knows."""
-    from muster.fleet.files import PREFIX
-    from muster.git.authors import line_author
-
-    repository, commit = reading.repository, reading.snapshot.commit
-
-    @cache
-    def blame(place: Place) -> str:
-        if repository is None or not place.line or place.file.startswith(PREFIX):
-            return ""
-        ref, _, path = place.file.rpartition(":")
-        if ref and reading.past is not None:
-            return reading.past.heartbeat(ref)
-        revision = reading.tip_of(ref) if ref else commit
-        found = line_author(repository, revision, path, place.line) if revision else None
-        if found is None:
-            return ""
-        when = ago(found.time, now) if found.time <= now else f"on {found.time:%Y-%m-%d}"
-        return f"{found.commit} by {found.author}, {when}"
-
-    return blame
 
 
 @click.command()

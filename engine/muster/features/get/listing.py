@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 
 from muster.cli.columns import rows
-from muster.cli.documents import json_text, yaml_stream
+from muster.cli.documents import json_text, list_document, yaml_stream
 from muster.cli.select import select
 from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.jsonpath.template import Template
@@ -66,7 +66,7 @@ class ListingFormat:
             ordered = sorted(range(len(keys)), key=lambda number: _sort_key(keys[number]))
             objects = [objects[number] for number in ordered]
         if self.template is not None or self.form == "json":
-            tree = objects[0] if self.single and len(objects) == 1 else _list(objects)
+            tree = objects[0] if self.single and len(objects) == 1 else list_document(objects)
             if self.template is not None and self.form == "jsonpath":
                 sys.stdout.write(filled(self.template, tree))
             else:
@@ -199,8 +199,3 @@ def name_of(body: Tree) -> str:
     metadata, group = body["metadata"], body["apiVersion"].rpartition("/")[0]
     kind = ".".join(filter(None, (body["kind"].casefold(), group)))
     return "/".join(filter(None, (kind, metadata.get("namespace"), metadata["name"])))
-
-
-def _list(objects: Sequence[Tree]) -> Tree:
-    """A List, as kubectl makes it."""
-    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}

@@ -6,6 +6,7 @@
     /readyz     200 once a run has completed, while the last run was good, else 503
     /metrics    for Prometheus, if the extra `metrics` is installed
     /webhook    POST: a forge's events, if there is a secret for them
+    /api/v1/    what `get`, `explain`, `forecast`, `history` and `plan` print (`muster.features.api.routes`)
 
 Paths are looked up in a list, never opened as files. Other sites cannot read it through a browser: without a token only
 this machine's own host names are accepted, cross-site requests are refused, and the page cannot be framed.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from muster.dataclass import dataclass
+from muster.features.api.routes import PREFIX, FleetApi
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
 from muster.features.watch.webhooks import PATH as WEBHOOK
@@ -69,6 +71,7 @@ class LiveServer(HttpServer):
         super().__init__(address, context=context)
         self._webhook = webhook
         self.live, self.values, self.access = live, values, access
+        self._api = FleetApi(live.seen, _HEADERS)
         self._waiting = BoundedSemaphore(_MAX_WAITING)
 
     def shutdown(self) -> None:
@@ -109,6 +112,8 @@ class LiveServer(HttpServer):
             return response(HTTPStatus.OK, self.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
         if request.path == "/events":
             return self._events()
+        if request.path.startswith(PREFIX):
+            return self._api.answer(request)
         return self._file(request)
 
     def _cross_site(self, request: HttpRequest) -> HTTPStatus | None:

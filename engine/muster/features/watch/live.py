@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.dataclass import dataclass
+from muster.features.api.routes import Seen
 from muster.features.page.following import Ahead, Shown, of_clusters, show_update, show_whole
 from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline
@@ -137,6 +138,11 @@ class Live:
                     break
                 self._news.wait(min(possible, until) - now)
         return known
+
+    def seen(self) -> Seen | None:
+        """Return what the last run decided about; None before it."""
+        last = self._last
+        return None if last is None else Seen(self._repository, last.commit, last.heard, last.now)
 
     def file(self, path: str, at: str = "") -> tuple[bytes, str]:
         """Return a file of the site, and its commit, which must be `at`. Raises KeyError, NothingYet and Gone."""

@@ -1,0 +1,1 @@
+"""Answers for other programs: over HTTP beside the page, and to assistants over MCP."""
