@@ -92,6 +92,7 @@ THROUGH = {
         "features/metrics/test_tracing.py": "metrics/observers",
         "features/notify/test_notify.py": "notify/sinks notify/chat",
         "features/page/test_pages.py": "page/overview",
+        "features/plan/test_commenting.py": "plan/open_requests",
         "features/reconcile/test_job.py": "reconcile/cli",
         "run/test_recorded.py": "reconcile/recording",
         "features/replay/test_days.py": "replay/between replay/rerun replay/sweep",

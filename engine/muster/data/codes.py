@@ -412,6 +412,9 @@ class Code(StrEnum):
     DRILL_LOSES_NOTHING = ("MUS441", _E, "drill that loses nothing",
         "No cluster is what the Drill loses, so it shows nothing. Its label or pattern may be misspelt, or the "
         "clusters are gone.")
+    BRANCHES_CONFLICT = ("MUS442", _E, "branches that do not merge",
+        "git cannot merge a branch that `muster plan --with` names, alone or with another one, so what they do "
+        "together is not known. The finding names the first file. All other sets of branches are tried.", _CHANGE)
     # -- 5xx: derived state
     NOT_A_DERIVED_PART = ("MUS502", _W, "not a derived part",
         "Files under derived/ are muster's: one document per file, the derived part of the object after which the "

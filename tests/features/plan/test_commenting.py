@@ -16,6 +16,8 @@ from muster.data.tree import Tree
 from muster.features.plan.comment import MARKER, NOTHING
 from tests.support.commandline import Run
 from tests.support.commandline import muster as muster
+from tests.support.git import Repo, clone, new_repository
+from tests.support.living import cluster
 
 COMMIT = "c" * 40
 BODY = f"{MARKER}\n### Plan: 1 cluster Unknown\n\nwords\n"
@@ -57,7 +59,9 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
             elif parts.path == "/graphql":
                 found = forge.viewer and {"data": {"viewer": {"login": forge.viewer}}}
             elif parts.path.endswith("/pulls"):
-                found = [pull for pull in forge.pulls if query["head"] == [pull["from"]]]
+                found = [pull for pull in forge.pulls if query.get("head", [pull["from"]]) == [pull["from"]]]
+            elif parts.path.endswith("/merge_requests"):
+                found = [{"iid": pull["number"], "sha": pull["head"]["sha"]} for pull in forge.pulls]
             elif thread in forge.comments and self.command == "GET":
                 first = (int(query["page"][0]) - 1) * int(query["per_page"][0])
                 found = forge.comments[thread][first : first + int(query["per_page"][0])]
@@ -242,3 +246,35 @@ def test_where_it_is_not_said(kind: str, comment: Run, monkeypatch: pytest.Monke
     monkeypatch.delenv("CI_MERGE_REQUEST_IID")
     code, _, err = comment(BODY)
     assert (code, "is not set" in err) == (exits.USAGE, True)
+
+
+@pytest.mark.parametrize("name", ("#", "!"))
+def test_open_requests_are_planned_together(
+    forge: Forge, muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """Their commits are fetched from the remote."""
+    origin = new_repository(tmp_path / "origin")
+    origin.commit({"clusters/a.yaml": cluster("a"), "README.md": "# A\n"})
+    forge.pulls.clear()
+    for number, text in ((3, cluster("a", accepted=False)), (4, cluster("a", region="us"))):
+        files = {"clusters/b.yaml": text.replace("name: a", f"name: b{number}")}
+        commit = origin.commit_to(f"refs/pull/{number}/head", files)
+        origin.git("update-ref", f"refs/pull/{number}/head", _on_main(origin, commit))
+        forge.pulls.append({"number": number, "from": "x:y", "head": {"sha": origin.tip(f"refs/pull/{number}/head")}})
+    here = clone(origin, tmp_path / "here")
+    variables = {"GITHUB_API_URL": forge.url, "GITHUB_REPOSITORY": "acme/fleet", "GITHUB_TOKEN": "secret"}
+    if name == "!":
+        variables = {"CI_API_V4_URL": forge.url, "CI_PROJECT_ID": "5", "MUSTER_GITLAB_TOKEN": "secret"}
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    code, out, err = muster("plan", "--open", "--repo", here.path, "--now", "2026-01-01T12:00:00Z")
+    assert (code, [line.partition(":")[0] for line in out.splitlines()[:2]]) == (1, [f"{name}3", f"{name}4"])
+    assert f"{name}3 and {name}4 do not merge: clusters/b.yaml" in err
+    monkeypatch.setenv("GITHUB_TOKEN" if name == "#" else "MUSTER_GITLAB_TOKEN", "wrong")
+    assert muster("plan", "--open", "--repo", here.path)[0] == exits.REPOSITORY
+
+
+def _on_main(origin: Repo, commit: str) -> str:
+    """The files of a commit, on top of the branch."""
+    merged = origin.git("merge-tree", "--write-tree", "--allow-unrelated-histories", "main", commit)
+    return origin.git("commit-tree", "-m", "x", "-p", "main", merged)

@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 @click.pass_context
 @click.option("--base", metavar="REV", help="Show what this branch changes in the derived files, since it left REV.")
 @click.option(
+    "--with",
+    "branches",
+    multiple=True,
+    metavar="BRANCH",
+    help="Also merge this branch: show what each changes, and what only comes from several. Repeatable.",
+)
+@click.option("--open", "open_", is_flag=True, help="As --with, for each open pull request of the forge.")
+@click.option(
     "--out", type=options.FILE, metavar="FILE", help="Also write the plan to this file, for muster reconcile --plan."
 )
 @supposed_options
@@ -54,13 +62,17 @@ def plan(
     context: click.Context, repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None,
     offline: bool, agents_gone: bool,
     now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str,
-    findings: tuple[tuple[str, str], ...], exit_code: bool,
+    findings: tuple[tuple[str, str], ...], exit_code: bool, branches: tuple[str, ...], open_: bool,
 ) -> int:  # fmt: skip
     """Show every change that a reconcile would commit; commit nothing.
 
     With --base, show what a branch or a pull request changes: the branch, and the commit where it left REV, are
     evaluated at the same instant and compared. Changes that time alone causes are not shown, and only new findings
     count. Missing history is fetched, unless --offline. Drills that the branch breaks are findings.
+
+    With --with or --open, branches are merged as git does: each alone, each two, and each three. What comes about only
+    with several of them is shown; sets that share nothing are not tried. --open asks GitHub or GitLab, as `plan
+    comment` does, with its environment.
 
     With -o diff, what a reconcile would write below derived/ is printed as a patch for git apply. Findings go to
     standard error.
@@ -69,6 +81,7 @@ def plan(
     Examples:
       muster plan
       muster plan --base origin/main
+      muster plan --with fewer-clusters --with new-region
       muster plan --lose region=eu
       muster plan -o diff > changes.patch
     """
@@ -78,6 +91,10 @@ def plan(
         return 0
     if output == "diff" and base is not None:
         raise click.UsageError("-o diff shows what a reconcile would write: not with --base.")
+    if branches or open_:
+        if base or out or worktree or supposed or output not in ("table", "json"):
+            raise click.UsageError("--with goes with --rev and -o table or json alone.")
+        return _together(repo, rev, branches, now, output, ask=not offline, open_=open_)
     if out and (base or worktree or supposed):
         raise click.UsageError("--out is for a reconcile of a commit: not with --base or --worktree, or a supposition.")
     if supposed and base is not None:
@@ -113,6 +130,28 @@ def plan(
         options.write_findings(shown, form, target)
     code = report(shown)
     return 1 if exit_code and (found.comparison if found else settled.files) else code
+
+
+def _together(
+    repo: Path, rev: str | None, named: tuple[str, ...], now: datetime, output: str, *, ask: bool, open_: bool
+) -> int:
+    """Show what branches change, and what only comes from several."""
+    from muster.cli.documents import json_text
+    from muster.cli.listening import READER
+    from muster.features.plan.open_requests import open_requests
+    from muster.features.plan.together import plan_together, together_document, together_text
+    from muster.git.mergebase import commit_of
+
+    with working("evaluating the fleet"):
+        reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=ask))
+        assert reading.repository is not None
+        branches = {name: commit_of(reading.repository, name, ask=ask) for name in named}
+        if open_:
+            branches |= open_requests(reading.repository, os.environ)
+        with Supposed.tried(reading, None) as trial:
+            found = plan_together(trial, branches, reading.instant(now).now)
+    sys.stdout.write(json_text(together_document(found)) if output == "json" else together_text(found))
+    return report(found.found)
 
 
 def _findings(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":

@@ -21,7 +21,7 @@ from muster.run.affected import data_of
 from muster.run.comparison import Comparison, compare
 from muster.run.homes import CONTEXT
 from muster.run.incremental import answer
-from muster.run.question import Question, WholeNeeded
+from muster.run.question import Question, Remembers, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
 from muster.run.state import RunState
@@ -46,13 +46,15 @@ def branch(
     heard: AgentRefs,
     now: datetime,
     state: RunState | None = None,
+    remembered: Remembers | None = None,
 ) -> BranchComparison:
     """Compare the results for two commits, or for a commit and the work tree.
 
     Both are evaluated at `now` with the same agent refs. With the `state` of an earlier run only what changed since and
-    what differs between the two, is evaluated; the result is the same.
+    what differs between the two, is evaluated; the result is the same. `remembered`: the published pulses, by default
+    those that the repository has.
     """
-    remembered = Remembered(repository)
+    remembered = remembered or Remembered(repository)
     if not isinstance(head, str):
         before = answer(Question(repository, base, heard, now, remembered), None).settled
         after = settle(head, now, remembered.memory)

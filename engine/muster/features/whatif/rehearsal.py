@@ -29,7 +29,7 @@ from muster.git.rootref import files_of
 from muster.run.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import NOTHING_WANTED, Wanted, answer
-from muster.run.question import Question
+from muster.run.question import Question, Remembers
 from muster.run.run import Settled
 from muster.run.state import RunState, copy_of, open_state
 
@@ -103,7 +103,12 @@ class Rehearsal:
             return answer(self._question(commit, now), self.state, wanted=wanted).settled
 
     def _question(self, commit: str, now: datetime) -> Question:
-        return Question(self.repository, commit, self.heard, now, _Sent(self.memory, f"rehearsal {self._sent}"))
+        return Question(self.repository, commit, self.heard, now, self.remembered)
+
+    @property
+    def remembered(self) -> Remembers:
+        """The published pulses, those of the rehearsal included."""
+        return _Sent(self.memory, f"rehearsal {self._sent}")
 
     def suppose(self, edits: Edits) -> None:
         """Commit edits to the branch and to agent refs."""
