@@ -300,6 +300,13 @@ spec:
   severity: critical
   sinks: [oncall]
 """,
+    "subjects/drill.yaml": _OWN.format("Drill", "regions") + """\
+spec:
+  lose: {each: region}
+  for: 1h
+  never:
+  - {name: no-cluster, expression: placement.clusters.size() == 0}
+""",
     "subjects/disruptionbudget.yaml": _OWN.format("DisruptionBudget", "default") + """\
 spec: {selector: {matchLabels: {env: prod}}, maxDisrupted: 2, ignoreUpTo: 0, cooldown: 10m}
 """,
