@@ -30,13 +30,14 @@ _RECENT = timedelta(days=30)
 @click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE", shell_complete=completion.targets)
 @click.argument("field", required=False, default="")
 @click.option("--cause", metavar="A..B", help="Find the fewest changes of these commits that bring its value about.")
+@click.option("--how", is_flag=True, help="Show what has to change until a Placement chooses the cluster FIELD.")
 @supposed_options
 @options.output_option("text", "json")
 @options.source_options
 @options.state_option
 def explain(
     target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str,
-    cause: str | None,
+    cause: str | None, how: bool,
 ) -> int:  # fmt: skip
     """Explain why an object is as it is: the rule that decided each field, its expression with the value of each part,
     the inputs with file, line, commit and author, how each deadline is computed, and how long the result holds.
@@ -53,6 +54,8 @@ def explain(
 
     With --cause, sets of the changes from commit A to B are applied to A, and evaluated as of one instant, until a set
     of files and lines is found that suffices for the value after all changes, and of which no proper subset does.
+
+    With --how, changes of the Placement and the cluster are tried, and waiting for a day; what suffices is shown.
 
     \b
     Examples:
@@ -76,6 +79,10 @@ def explain(
         if supposed or source.worktree or source.rev:
             raise click.UsageError("--cause is about a range of commits: not with --rev, --worktree or a supposition.")
         return _cause(source, cause, target, field, output)
+    if how:
+        if supposed or source.worktree or output != "text":
+            raise click.UsageError("--how reads a commit and prints text: not with --worktree, -o or a supposition.")
+        return _how(source, target, field)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
         return _explain(reading, is_named, target, field, source.now, output)
 
@@ -101,6 +108,26 @@ def _explain(
         json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
     )
     return report([one for one in reported_findings(run) if one.object == id_])
+
+
+def _how(source: options.Source, target: str, cluster: str) -> int:
+    """Show the ways for a Placement to choose a cluster."""
+    from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT
+    from muster.features.explain.how import find_ways, ways_text
+    from muster.fleet.assemble import assemble
+    from muster.git.snapshot import CommitSnapshot
+    from muster.run.incremental import NOTHING_WANTED
+
+    with working("evaluating the fleet"), Supposed.tried(source.reading(), None) as trial:
+        fleet = assemble(CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents))
+        named = [id_ for id_ in fleet.objects if options.object_matcher(target)(id_)]
+        if len(named) != 1 or not PLACEMENT.has(named[0]):
+            raise click.UsageError("--how is about one Placement and one cluster: placement/shop/web prod-eu-1.")
+        if MANAGED_CLUSTER.id(cluster) not in fleet.objects:
+            raise completion.unknown_object(f"cluster/{cluster}")
+        ways = find_ways(trial, fleet, named[0], cluster, source.now, options.wanted(target) or NOTHING_WANTED)
+    sys.stdout.write(ways_text(ways, named[0], cluster))
+    return 0
 
 
 def _cause(source: options.Source, range_: str, target: str, field: str, output: str) -> int:
