@@ -70,11 +70,11 @@ class RecordDraft:
     tree: str
     files: Mapping[str, bytes]
 
-    def commands(self, known: Mapping[str, str]) -> Iterator[bytes]:
-        """Yield the commands for fast-import that write it; `known` are the blobs of the record before, by path."""
+    def commands(self, blobs: Mapping[str, str]) -> Iterator[bytes]:
+        """Yield the commands for fast-import that write it; `blobs` are those of the record before, by path."""
         yield b"deleteall\n"
         for path, content in sorted(self.files.items()):
-            oid = known.get(path, "")
+            oid = blobs.get(path, "")
             same = oid and object_id("blob", content, "sha256" if len(oid) == 64 else "sha1") == oid
             yield keep_command(path, _MODE, oid) if same else write_command(path, content)
 
@@ -114,7 +114,7 @@ def _facts_of(heard: HeardNow) -> RunFacts:
         VERSION, __version__, format_time(heard.now), heard.source, heard.memory_version, agents.asked,
         agents.identities is not None, (agents.limits.max_bytes, agents.limits.max_files), tuple(sorted(agents.gone)),
         tuple(sorted(agents.retired)),
-        tuple(SilentRemote(one.remote, one.why, tuple(sorted(one.clusters))) for one in agents.withheld),
+        tuple(SilentRemote(silent.remote, silent.why, tuple(sorted(silent.clusters))) for silent in agents.withheld),
         heard.notes, format_time(heard.watched) if heard.watched else "",
     )  # fmt: skip
 

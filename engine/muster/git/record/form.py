@@ -144,7 +144,7 @@ def facts_bytes(facts: RunFacts) -> bytes:
 
 
 def ages_bytes(renewals: Iterable[Sequence[RenewTime]], now: int) -> bytes:
-    return packed([one for several in renewals for one in several], now)
+    return packed([renewal for several in renewals for renewal in several], now)
 
 
 def commits_bytes(commits: Mapping[str, bytes], renewed: Mapping[str, str]) -> bytes:
@@ -163,7 +163,7 @@ def parse_commits(data: bytes) -> dict[str, tuple[bytes, str]]:
 
 
 def late_bytes(late: Iterable[LateRenewal]) -> bytes:
-    return b"".join(_line(to_tree(one)) for one in late)
+    return b"".join(_line(to_tree(renewal)) for renewal in late)
 
 
 def parse_record(files: Mapping[str, bytes], now: int) -> RecordParts:

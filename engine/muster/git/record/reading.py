@@ -83,7 +83,7 @@ class Heard:
     @cached_property
     def newest_renewal(self) -> int | None:
         """The second of the newest renewal of all; None if there is none."""
-        return max((one.second for several in self.renewals.values() for one in several), default=None)
+        return max((renewal.second for several in self.renewals.values() for renewal in several), default=None)
 
     def commit_of(self, ref: str) -> str:
         """Return the id of the commit at which a ref was, by its full name. Empty unless the run decided something
@@ -192,7 +192,7 @@ def _heard(run: EngineCommit, parts: RecordParts) -> Heard:
     agents = Agents(
         frozenset(ref.cluster for ref in refs if ref.is_agent), facts.asked, frozenset(facts.gone),
         AgentLimits(*facts.limits),
-        tuple(Withheld(one.remote, one.why, frozenset(one.clusters)) for one in facts.withheld),
+        tuple(Withheld(silent.remote, silent.why, frozenset(silent.clusters)) for silent in facts.withheld),
         identities if facts.signed else None, frozenset(facts.retired),
     )  # fmt: skip
     return Heard(
@@ -206,7 +206,7 @@ def _ref(row: RefRow, renewals: Sequence[RenewTime], run: EngineCommit) -> Agent
     ref = AgentRef(row.ref, "", row.refused or (), row.unread, row.identity)
     if row.files is None:
         return ref
-    texts, files = [one.text for one in renewals], dict[str, bytes | UnreadableError]()
+    texts, files = [renewal.text for renewal in renewals], dict[str, bytes | UnreadableError]()
     for path, content in row.files.items():
         if not is_data(os.fsencode(path)) or decode(os.fsencode(path))[1]:
             raise MalformedError(f"{path!r} is no file of an agent")

@@ -82,8 +82,8 @@ def with_renewals(pieces: Pieces, renewals: Sequence[str]) -> str:
 
 def packed(renewals: Sequence[RenewTime], now: int) -> bytes:
     """Return the ages of renewals at the second of the run, and the fractions of those that have some."""
-    ages = [now - one.second + _AHEAD for one in renewals]
-    fractions = [int(one.fraction) for one in renewals if one.fraction]
+    ages = [now - renewal.second + _AHEAD for renewal in renewals]
+    fractions = [int(renewal.fraction) for renewal in renewals if renewal.fraction]
     return b"".join((*_planes(ages, 2), *_planes(fractions, 4)))
 
 
@@ -142,10 +142,10 @@ def _renewal_at(text: str, begin: int) -> RenewTime | None:
 @lru_cache(maxsize=1 << 12)
 def _second_of(text: str) -> int | None:
     try:
-        found = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except ValueError:
         return None
-    second = int(found.replace(tzinfo=UTC).timestamp()) if found.tzinfo is None else 0
+    second = int(instant.replace(tzinfo=UTC).timestamp()) if instant.tzinfo is None else 0
     return second if _text_of(second) == text else None
 
 

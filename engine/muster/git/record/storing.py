@@ -143,15 +143,15 @@ def record_commit(repository: Repository, draft: RecordDraft, tips: RecordTips) 
     """Return the commit of a record over the tips of its branch. A tip that is no commit is left out, and one that
     holds something else than a record does no harm."""
     parents = _commits(repository, (tips.theirs, tips.local))
-    known = _blobs(repository, parents[0]) if parents else {}
-    return CommitDraft(draft.commands(known), _MESSAGE, parents)
+    blobs = _blobs(repository, parents[0]) if parents else {}
+    return CommitDraft(draft.commands(blobs), _MESSAGE, parents)
 
 
 def _commits(repository: Repository, tips: Iterable[str | None]) -> list[str]:
     """The tips that are commits, each once."""
     named = list(dict.fromkeys(filter(None, tips)))
     answers = zip(named, repository.objects.read(named), strict=True)
-    return [tip for tip, one in answers if not isinstance(one, UnreadableError) and one.kind == "commit"]
+    return [tip for tip, answer in answers if not isinstance(answer, UnreadableError) and answer.kind == "commit"]
 
 
 def _blobs(repository: Repository, commit: str) -> Mapping[str, str]:
