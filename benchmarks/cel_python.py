@@ -1,6 +1,6 @@
 """What cel-python's parser and evaluator would do for muster: `python -m benchmarks.cel_python [--rounds N]`.
 
-Prints the figures of docs/dependencies.md: what importing them costs, what parsing an expression takes beside the
+Prints the figures of CONTRIBUTING.md: what importing them costs, what parsing an expression takes beside the
 parser that muster builds from the same grammar, and which of the language definition's cases each gets right.
 """
 

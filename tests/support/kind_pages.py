@@ -50,7 +50,7 @@ def kind_pages() -> dict[str, str]:
         "# Kinds",
         "",
         "Look up the fields, an example and the writers of every kind. `muster export schemas` writes the schemas for",
-        "[editors](../editors.md). Generated from `schemas/` by `make docs`.",
+        "[editors](../guide.md#editors). Generated from `schemas/` by `make docs`.",
         "",
         "| kind | meaning | apiVersion |",
         "|---|---|---|",

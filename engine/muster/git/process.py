@@ -1,5 +1,5 @@
 """Runs git, by the standard library: GitPython, which makes the repositories of `muster init` and `muster demo`, takes
-50 ms to import, starts git twice for that, and cannot take variables away (docs/dependencies.md).
+50 ms to import, starts git twice for that, and cannot take variables away (CONTRIBUTING.md).
 
 The environment of every process is exact: the caller's, without the variables by which git tells a hook which
 repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise redirect every command to the hook's

@@ -34,10 +34,12 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```yaml\n(.*?)^```$", (PAGES / f"{page}.md").read_text(encoding="utf-8"), re.M | re.S)
 
 
-def projected(muster: Run, folder: Path, page: str) -> Repo:
-    """The example fleet with the Projections of a page, reconciled."""
+def projected(muster: Run, folder: Path, page: str, name: str = "") -> Repo:
+    """The example fleet with the Projections of a page, or of its block with this name, reconciled."""
     repo = example(folder / "fleet")
-    repo.commit({"projections.yaml": next(block for block in blocks(page) if "kind: Projection" in block)})
+    repo.commit(
+        {"projections.yaml": next(block for block in blocks(page) if "kind: Projection" in block and name in block)}
+    )
     code, _, errors = muster("reconcile", "--repo", repo.path, "--now", NOON)
     assert code == 0, errors
     return repo
@@ -112,7 +114,7 @@ def checked_by_haproxy(repo: Repo, folder: Path) -> str:
 
 
 def test_backstage(muster: Run, tmp_path: Path) -> None:
-    text = written(projected(muster, tmp_path, "backstage"), "backstage")["catalog-info.yaml"]
+    text = written(projected(muster, tmp_path, "../projections", "name: backstage"), "backstage")["catalog-info.yaml"]
     entities: list[Tree] = list(yaml.safe_load_all(text))
     assert len(entities) > 10
     for entity in entities:
