@@ -138,3 +138,46 @@ def test_a_record_that_is_not_here_is_fetched(
     assert muster(*command, "--offline")[2].count("is not in this clone") == 1
     code, out, err = muster(*command)
     assert (code, "note:" in err, "ManagedClusterLeaseUpdateStopped" in out) == (0, False, True)
+
+
+def test_what_is_not_on_the_branch_that_is_checked_out_may_be_past(
+    muster: Run, repo: Repo, outage: tuple[Repo, str]
+) -> None:
+    command = ("get", "managedclusters", "c001", "--repo", str(repo.path), "--rev")
+    repo.git("checkout", "--quiet", outage[1])
+    for revision in ("HEAD", outage[1]):
+        assert f"by the record of {outage[1][:12]}" in muster(*command, revision)[1]
+    repo.git("checkout", "--quiet", "-b", "topic", f"{outage[1]}~1")
+    assert "by the record of" in muster(*command, outage[1])[1]
+    repo.git("checkout", "--quiet", "-b", "ahead", "main")
+    repo.commit({"notes.md": "x"})
+    repo.git("checkout", "--quiet", "main")
+    assert "by the record of" not in muster(*command, "main")[1], "another branch only adds what a person wants"
+
+
+def test_history_ends_with_the_revision(muster: Run, repo: Repo, outage: tuple[Repo, str]) -> None:
+    where = ("history", "managedcluster/c001", "--repo", str(repo.path), "--since", "10m", "--rev")
+    assert "True -> Unknown" in muster(*where, outage[1])[1]
+    assert "Unknown -> True" not in muster(*where, outage[1])[1]
+
+
+def test_the_past_of_a_fleet_with_a_branch_of_derived_files(muster: Run, tmp_path: Path) -> None:
+    living = Living.small(tmp_path / "fleet", 1, 4)
+    fleet = living.repo.show("fleet.yaml").replace("spec: {", "spec: {derived: {branch: derived}, ")
+    commits = list[str]()
+    for minutes, speaking in ((0, ("c001", "c003")), (6, ("c003",)), (8, ("c001", "c003"))):
+        living.now = NOON + timedelta(minutes=minutes)
+        commits.append(living.repo.commit({"fleet.yaml": f"{fleet}\n", "notes.md": f"{minutes}\n"}))
+        for name in speaking:
+            living.speaks(name)
+        assert living.reconcile().commit
+    repo = ("--repo", str(living.repo.path))
+    for revision in (living.repo.tip("main~1"), "derived~1"):
+        assert "Unknown" in muster("get", "managedclusters", "c001", *repo, "--rev", revision)[1]
+        code, out, _ = muster("describe", "managedcluster/c001", *repo, "--rev", revision)
+        assert (code, "ManagedClusterLeaseUpdateStopped" in out) == (0, True)
+    for start in (commits[0], "derived~3"):
+        assert muster("replay", f"{start}..HEAD", *repo, "--exit-code")[:2] == (0, "3 runs repeated: all the same\n")
+    code, out, _ = muster("replay", f"{commits[0]}..HEAD", *repo, "--set", "fleet.spec.reports.maxAge=1h")
+    assert (code, "3 runs" in out) == (0, True)
+    assert muster("replay", f"{commits[1]}..{commits[1]}", *repo)[1] == "1 run repeated: all the same\n"

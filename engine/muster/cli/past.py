@@ -1,13 +1,15 @@
 """The past: what commands with `--rev` show is what was known then, by the record of the run before.
 
-A revision is past if the branch that is checked out has gone on since. What agents say today counts for no such
-revision. Where no record says what they said then, what depends on it is shown as it was decided, and a note says so.
+A revision is past if the branch that is checked out has gone on since, or another one has a later run. What agents say
+today counts for no such revision. Where no record says what they said then, what depends on it is shown as it was
+decided, and a note says so.
 """
 
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from muster.data.agentref import relay_of, resembles
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.snapshot import Agents
@@ -15,13 +17,13 @@ from muster.data.times import ago, format_time
 from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs, recorded_clusters
 from muster.git.config import remotes
-from muster.git.derivedbranch import evaluated_commit
+from muster.git.derivedbranch import evaluated_commit, evaluated_then, has_ancestor
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.objects import format_of
 from muster.git.record.heartbeats import heartbeat_of
 from muster.git.record.reading import Heard, read_record
 from muster.git.record.storing import fetch_records, heard_ref
-from muster.git.repository import Repository, has_derived, is_ancestor, open_repository, ref_tip, resolve
+from muster.git.repository import Repository, has_derived, is_ancestor, list_refs, open_repository, ref_tip, resolve
 
 #: Nothing is known of agents, and none is missing.
 _UNRECORDED = AgentRefs((), Agents(unrecorded=True))
@@ -87,11 +89,12 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     """Return what was known at a commit; None if it is not past, so that today's reports count. The newest commit is
     past as of an instant `now` that is not after its last run. `ask`: fetch a record that is not here."""
     head = ref_tip(repository, "HEAD^{commit}")
-    if head is None or (commit == head and now is None) or not is_ancestor(repository, commit, head):
+    evaluated = evaluated_then(repository, commit)
+    gone_on = _is_before(repository, commit, evaluated, head) or _is_decided_again(repository, commit)
+    if not gone_on and (now is None or commit != head):
         return None
-    evaluated = evaluated_commit(repository, commit)
     run = next(EngineCommits(repository, evaluated).commits(), None) if has_derived(repository, evaluated) else None
-    if commit == head and (run is None or now is None or now > run.now):
+    if not gone_on and (run is None or now is None or now > run.now):
         return None
     if run is None or not run.heard:
         return KnownThen(run, reporting=bool(recorded_clusters(repository, evaluated)))
@@ -103,6 +106,30 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     return KnownThen(
         run, record.heard, record.findings, record.heard is None and bool(recorded_clusters(repository, evaluated))
     )
+
+
+def _is_before(repository: Repository, commit: str, evaluated: str, head: str | None) -> bool:
+    """Has the branch that is checked out gone on since a commit, which is read as `evaluated`?"""
+    return head not in (None, commit) and has_ancestor(repository, evaluated, evaluated_commit(repository, head or ""))
+
+
+def _is_decided_again(repository: Repository, commit: str) -> bool:
+    """Is there a later run on another branch? A commit that is not in the one that is checked out may be past, too."""
+    tips = {oid for ref, oid in list_refs(repository, "refs/heads/").items() if not (resembles(ref) or relay_of(ref))}
+    others = sorted(tips - {commit})
+    tree, *trees = EngineCommits(repository, commit).derived_trees((commit, *others))
+    for tip, other in zip(others, trees, strict=True):
+        if other not in ("", tree) and is_ancestor(repository, commit, tip):
+            last = next(EngineCommits(repository, tip).commits(), None)
+            if last is not None and not is_ancestor(repository, last.commit, commit):
+                return True
+    return False
+
+
+def evaluated_revision(repository: Repository, commit: str) -> str:
+    """Return the commit to read a fleet from, with the derived files of then if the commit is past."""
+    past = past_of(repository, commit, None, ask=False)
+    return evaluated_commit(repository, commit) if past is None else evaluated_then(repository, commit)
 
 
 def instant_at(repo: Path, revision: str) -> datetime | None:

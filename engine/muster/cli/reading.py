@@ -24,7 +24,7 @@ from muster.dataclass import dataclass
 from muster.fleet.agent_messages import unasked_remote
 from muster.git.agentrefs import AgentRefs, local_agent_refs
 from muster.git.agentsettings import unasked_remotes
-from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
+from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit, evaluated_then
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import KilledError, RepositoryError
 from muster.git.mergebase import commit_of
@@ -146,7 +146,7 @@ def open_reading(
         if past is not None:
             if past.note:
                 click.echo(f"note: {printable(past.note)}", err=True)
-            base = evaluated_commit(repository, commit)
+            base = evaluated_then(repository, commit)
             snapshot = CommitSnapshot(repository, base, past.refs.refs, past.refs.agents)
             return FleetReading(snapshot, freshness, repository, base, past.refs, past=past)
         judge = _governing(repository, governing, commit, freshness)
@@ -243,8 +243,11 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
             return work_tree_snapshot(repository, local_agent_refs(repository))
         return DirectorySnapshot(worktree_root(repo), os.environ)
     repository = open_repository(repo, os.environ)
-    past = past_of(repository, resolve(repository, rev), None, ask=False) if rev else None
-    return open_commit(repository, rev or "HEAD", None if past is None else past.refs)
+    commit = resolve(repository, rev or "HEAD")
+    past = past_of(repository, commit, None, ask=False) if rev else None
+    if past is not None:
+        return CommitSnapshot(repository, evaluated_then(repository, commit), past.refs.refs, past.refs.agents)
+    return open_commit(repository, rev or "HEAD")
 
 
 def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:

@@ -26,6 +26,8 @@ _WHO: Final = {
     for name, value in (("NAME", "muster"), ("EMAIL", "muster@localhost"), ("DATE", "@0 +0000"))
 }
 _MOST_VERSIONS: Final = 20
+#: The trailer that names what a run evaluated (`muster.git.enginecommits`).
+_SOURCE: Final = "Muster-Source"
 _NAME: Final = f"{ascii_letters}{digits}_-./"
 _ROOT: Final = FOLDER.rstrip("/").encode()
 
@@ -60,6 +62,33 @@ def evaluated_commit(repository: Repository, commit: str) -> str:
     branch = derived_branch(repository, commit)
     tip = derived_tip(repository, branch) if branch else None
     return join_commits(repository, commit, tip) if tip else commit
+
+
+def evaluated_then(repository: Repository, commit: str, *, undecided: bool = False) -> str:
+    """Return the commit to read a fleet from as it was at a past commit: joined with the derived files of the last run
+    that evaluated it or one before it; `undecided`: one before it. A run's commit on the branch of derived files is
+    joined with what it evaluated.
+    """
+    source = _source_of(repository, commit)
+    if source:
+        return join_commits(repository, source, commit)
+    branch = derived_branch(repository, commit)
+    tip = derived_tip(repository, branch) if branch else None
+    if tip is None:
+        return commit
+    before = frozenset(repository.git.output("rev-list", commit).decode().split()) - {commit if undecided else ""}
+    log = read_log(repository, tip, first_parent=True, trailer=_SOURCE, streamed=True)
+    run = next((one.commit for one in log if one.trailers in before), None)
+    return join_commits(repository, commit, run) if run else commit
+
+
+def _source_of(repository: Repository, commit: str) -> str:
+    """What the run evaluated that made a commit of derived files alone; empty for another commit."""
+    entries = dict(_entries(repository.git.output("ls-tree", "-z", commit)))
+    if set(entries) != {_ROOT}:
+        return ""
+    (one,) = read_log(repository, commit, most=1, trailer=_SOURCE)
+    return one.trailers if repository.objects.id_of(f"{one.trailers}^{{commit}}") == one.trailers else ""
 
 
 def join_commits(repository: Repository, commit: str, tip: str) -> str:
@@ -100,6 +129,11 @@ def derived_commit_of(repository: Repository, commit: str) -> str:
     files."""
     parents = _joined_parents(repository, commit)
     return parents[1] if len(parents) > 1 else commit
+
+
+def people_commit_of(repository: Repository, commit: str) -> str:
+    """Return the commit with people's files: of a joined one, its first parent."""
+    return (*_joined_parents(repository, commit), commit)[0]
 
 
 def _joined_parents(repository: Repository, commit: str) -> tuple[str, ...]:

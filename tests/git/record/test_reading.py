@@ -117,6 +117,8 @@ def row(**values: Tree) -> dict[str, bytes | None]:
         ({"refs/--": b"{}\n{"}, "cut off"),
         ({"refs/--": b"{]\n"}, "not JSON"),
         (row(ref=1), "Expected `str`"),
+        (row(ref="refs/heads/agents/\ud800"), "not JSON"),
+        (row(skipped=[("\ud800", "link", "")]), "not JSON"),
         (row(files={"a.yaml": [0]}), "put together"),
         (row(files={"a.yaml": "?"}), "put together"),
         (row(files={"a.sh": []}), "no file of an agent"),

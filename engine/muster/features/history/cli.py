@@ -30,14 +30,15 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
       muster history cluster/prod-eu-1 --since 90d
     """
     from muster.cli.documents import json_text
+    from muster.cli.past import evaluated_revision
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
     from muster.features.history.history import history, history_document, history_text, with_heartbeats
-    from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import open_repository, resolve
 
     repository = open_repository(repo, os.environ)
-    commit = evaluated_commit(repository, resolve(repository, rev or "HEAD"))
+    commit = evaluated_revision(repository, resolve(repository, rev or "HEAD"))
+    now = options.instant_of_revision(repo, rev, now)
     target = completion.with_namespace(*completion.with_kinds(target))
     with options.usage_errors(UnknownKind):
         ids = object_ids(target)

@@ -71,6 +71,7 @@ def command(
     from muster.cli.documents import json_text
     from muster.data.kinds import UnknownKind
     from muster.features.whatif.supposing import NotSupposable
+    from muster.git.derivedbranch import evaluated_then
     from muster.git.repository import open_repository, resolve
 
     start, dots, end = commits.partition("..")
@@ -79,7 +80,8 @@ def command(
     if policies and sweep:
         raise click.UsageError("give --policies or --set, not both.")
     repository = open_repository(repo, os.environ)
-    first, last = (resolve(repository, name) for name in (start, end or "HEAD"))
+    first = evaluated_then(repository, resolve(repository, start), undecided=True)
+    last = evaluated_then(repository, resolve(repository, end or "HEAD"))
     stop = Event()
     answers: list[_Answer] = []
     with until_stopped(stop) as stopped, working("repeating runs"), options.usage_errors(NotSupposable, UnknownKind):

@@ -12,6 +12,7 @@ from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
 from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
 from muster.git.changes import Blob, PathChange, changed_paths
+from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import SUBMODULE, required_file
 from muster.git.errors import RepositoryError, TooLargeError
@@ -61,15 +62,11 @@ def past_between(repository: Repository, start: str, end: str) -> PastRange:
     """Return what happened to derived files after the commit `start` up to `end`, along the history that made them: at
     a merge, that of the parent with the same derived files. RepositoryError if `end` does not follow from `start`.
 
+    Where derived files are on a branch of their own, both are commits of it or joined with one (`evaluated_then`).
     Commits that only add certificates to requests (`muster sign`) are left out: no run decides those. A merge is left
     out unless it drops what was derived on one side, or holds what neither side has.
     """
-    if not is_ancestor(repository, start, end):
-        raise RepositoryError(
-            f"{end[:12]} does not follow from {start[:12]}",
-            "give a commit and a later one; if the branch was there once, its history was rewritten",
-        )
-    engine, span = EngineCommits(repository, end), f"{start}..{end}"
+    engine, span = EngineCommits(repository, end), _derived_span(repository, start, end)
     log = read_log(repository, span, paths=(FOLDER,), oldest_first=True, topological=True, changes=True)
     commits = [one for one in log if len(one.parents) < 2]
     of_runs = engine.among([one.commit for one in commits])
@@ -84,6 +81,19 @@ def past_between(repository: Repository, start: str, end: str) -> PastRange:
         for one in merges if (changes := _dropped(repository, engine, one))
     ]  # fmt: skip
     return PastRange(runs, others)
+
+
+def _derived_span(repository: Repository, start: str, end: str) -> str:
+    """The range of the commits that made derived files, which may be on a branch of their own."""
+    first, last = (derived_commit_of(repository, commit) for commit in (start, end))
+    if last != end and first == start and is_ancestor(repository, start, end):  # from before that branch began
+        first = repository.git.line("rev-list", "--max-parents=0", last) or first
+    if not is_ancestor(repository, first, last):
+        raise RepositoryError(
+            f"{end[:12]} does not follow from {start[:12]}",
+            "give a commit and a later one; if the branch was there once, its history was rewritten",
+        )
+    return f"{first}..{last}"
 
 
 def _dropped(repository: Repository, engine: EngineCommits, merge: LoggedCommit) -> Sequence[PathChange]:

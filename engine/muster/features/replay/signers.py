@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from muster.data.tree import dig
 from muster.dataclass import dataclass
 from muster.git.agentsettings import fleet_spec
+from muster.git.derivedbranch import people_commit_of
 from muster.git.errors import IdentityError, UnreadableError, require_library
 from muster.git.log import read_log
 from muster.git.repository import Repository
@@ -32,7 +33,9 @@ def signers_between(repository: Repository, start: str, end: str, runs: Iterable
     except IdentityError:
         return ()
     of_runs, signed = frozenset(runs), Counter[tuple[str, bool]]()
-    commits = [one.commit for one in read_log(repository, f"{start}..{end}", first_parent=True)]
+    first, last = (people_commit_of(repository, commit) for commit in (start, end))
+    logged = (one.commit for one in read_log(repository, f"{first}..{last}", first_parent=True))
+    commits = list(dict.fromkeys((*logged, *sorted(of_runs))))
     for commit, answer in zip(commits, repository.objects.read(commits), strict=True):
         content = b"" if isinstance(answer, UnreadableError) else answer.content
         signed[_fingerprint(content), commit in of_runs] += 1

@@ -6,6 +6,7 @@ counts then. What it can take is bounded by the sizes of its files.
 
 import base64
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
@@ -198,9 +199,12 @@ def _lines(data: bytes) -> Iterator[Tree]:
         raise MalformedError("the last line is cut off")
     for line in data.split(b"\n")[:-1]:
         try:
-            yield read_json(line)
+            tree = read_json(line)
+            if b"\\ud" in line.lower():  # half a character, unless it stands for a byte of a name that is not UTF-8
+                os.fsencode(json.dumps(tree, ensure_ascii=False))
         except ValueError as error:
             raise MalformedError(f"a line is not JSON: {error}") from None
+        yield tree
 
 
 def _line(tree: Tree) -> bytes:
