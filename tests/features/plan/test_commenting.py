@@ -52,6 +52,7 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
             thread = re.sub(r"/\d+$", "", parts.path) if self.command in ("PATCH", "PUT") else parts.path
             thread = re.sub(r"/issues/comments$", "/issues/7/comments", thread)
             found: Tree = None
+            is_more = False
             if "secret" not in token:
                 found = None
             elif parts.path == "/user":
@@ -65,6 +66,7 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
             elif thread in forge.comments and self.command == "GET":
                 first = (int(query["page"][0]) - 1) * int(query["per_page"][0])
                 found = forge.comments[thread][first : first + int(query["per_page"][0])]
+                is_more = first + len(found) < len(forge.comments[thread])
             elif thread in forge.comments and self.command == "POST":
                 me = {"id": 1, "type": "Bot", "login": "github-actions[bot]"}
                 found = {"id": 1000 + len(forge.comments[thread]), "user": me, "author": me, **sent}
@@ -75,6 +77,8 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
             data = json.dumps(found).encode() if found is not None else forge.refusal
             self.send_response(404 if found is None else 200)
             self.send_header("Content-Length", str(len(data)))
+            if is_more:
+                self.send_header("Link", f'<{forge.url}{parts.path}?page=2>; rel="next", <{forge.url}>; rel="last"')
             self.end_headers()
             self.wfile.write(data)
 

@@ -135,17 +135,22 @@ class Api:
     deadline: Deadline = field(default_factory=lambda: Deadline.after(_LIMIT_SECONDS))
 
     def pages(self, path: str, **query: str) -> Iterator[Tree]:
-        """Yield the objects of a list, page after page."""
+        """Yield the objects of a list, page after page. Forges differ in how long a page is, so the header Link
+        (RFC 8288) says whether there is another one."""
         for page in range(1, _MAX_PAGES + 1):
-            found = self.call("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}")
+            found, links = self._ask("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}", None)
             if not isinstance(found, list):
                 raise RepositoryError(f"{path} of {self.url} is not a list")
             yield from (one for one in found if isinstance(one, dict))
-            if len(found) < _PAGE:
+            if 'rel="next"' not in links:
                 return
 
     def call(self, method: str, path: str, body: Tree = None) -> Tree:
         """Return the answer. RepositoryError if there is none, or its status is an error."""
+        return self._ask(method, path, body)[0]
+
+    def _ask(self, method: str, path: str, body: Tree) -> tuple[Tree, str]:
+        """Return the answer and its links."""
         data = None if body is None else json.dumps(body).encode()
         headers = {**self.headers, "Content-Type": "application/json", "User-Agent": "muster"}
         with new_pool() as pool:
@@ -160,7 +165,7 @@ class Api:
         if answer.status not in (200, 201):
             raise RefusedError(method, f"{self.url.rstrip('/')}{path.partition('?')[0]}", answer.status, content)
         try:
-            return read_json(content)
+            return read_json(content), answer.headers.get("Link", "")
         except ValueError as error:
             raise RepositoryError(f"{method} {path} at {self.url}: the answer is not JSON") from error
 
