@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 STAMP   := $(VENV)/.installed
 
-.PHONY: demo test lint types layers pytest coverage soak bench servers format clean example docs pages release
+.PHONY: demo test lint types layers pytest coverage soak bench servers format clean example docs pages release tested-with
 
 demo: $(RUNTIME)
 	$(BIN)/muster demo
@@ -73,6 +73,11 @@ docs: $(STAMP)
 # The documentation as a site, in build/site; a link that leads nowhere is an error. The tests make it, too.
 pages: $(STAMP)
 	$(BIN)/python -m tests.support.docs_site
+
+# Write docs/tested-with.md: which real parts a whole run of the tests used, from its results. After `make servers`.
+tested-with: $(STAMP)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --junit-xml=build/tests.xml
+	$(BIN)/python -m tests.support.tested_with build/tests.xml
 
 # Wheel, sdist, digests and provenance in dist/, of what is committed; each is installed into an empty environment and run.
 release: $(STAMP)
