@@ -167,7 +167,7 @@ def _silent(repo: Repo, derived: Mapping[str, str | None]) -> set[str]:
 
 FREEZE = (
     "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec:\n  freezes:\n"
-    "  - {name: audit, period: 2026-01-01T12:00:00Z/2026-01-01T12:09:00Z, effects: [placements], reason: audit}\n"
+    "  - {name: audit, period: 2026-01-01T12:00:00Z/2026-01-01T12:09:00Z, holds: [placements], reason: audit}\n"
 )
 
 
@@ -188,7 +188,7 @@ def test_each_cell_is_what_a_fleet_does_whose_agents_fall_silent(
     if not budget:
         assert any(spell.end for cell in found.values() for spell in cell.broken), "something begins and ends"
     else:
-        rule = "DisruptionBudget/default" if budget == BUDGET else "Fleet/f"
+        rule = "DisruptionBudget/default" if budget == BUDGET else "freeze audit"
         assert {spell.name for cell in found.values() for spell in cell.held} == {f"held by {rule}"}
 
 

@@ -66,7 +66,7 @@ def command(
     Examples:
       muster replay v1..main --exit-code
       muster replay main~50..main --policies new-policy.yaml
-      muster replay main~500..main --set managed-cluster-available.graceFactor=2..8
+      muster replay v1..main --set managed-cluster-available.graceFactor=2..8
     """
     from muster.cli.documents import json_text
     from muster.data.kinds import UnknownKind
