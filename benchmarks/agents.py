@@ -102,8 +102,13 @@ def measure(
     folder: Path, clusters: int, lease: int, seconds: float, every: float, settling: float = _SETTLING_SECONDS
 ) -> Result:
     """Set everything up in a folder, and measure both times for so long; `settling` before and between."""
-    environ = {**os.environ, "GIT_CONFIG_GLOBAL": str(folder / "none"), "GIT_CONFIG_NOSYSTEM": "1",
-               "MUSTER_CACHE_DIR": str(folder / "cache"), "PYTHONUNBUFFERED": "1"}  # fmt: skip
+    environ = {
+        **os.environ,
+        "GIT_CONFIG_GLOBAL": str(folder / "none"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "MUSTER_CACHE_DIR": str(folder / "cache"),
+        "PYTHONUNBUFFERED": "1",
+    }
     hub, site = folder / "hub.git", folder / "site.git"
     present = datetime.now(UTC).replace(microsecond=0)
     names = [fleets.name_of(number) for number in range(clusters)]
@@ -206,8 +211,9 @@ class _Person:
         return took
 
     def _git(self, *arguments: str, check: bool = True) -> int:
-        done = subprocess.run(["git", "-C", str(self._path), *arguments], env=self._environ, capture_output=True,
-                              check=check)  # fmt: skip
+        done = subprocess.run(
+            ["git", "-C", str(self._path), *arguments], env=self._environ, capture_output=True, check=check
+        )
         return done.returncode
 
 
@@ -236,10 +242,15 @@ def _engine(path: Path, log: Path) -> None:
     use_cache(os.environ)
     repository = open_repository(path, os.environ)
     watcher = _Observed(
-        repository, "main", None, timedelta(hours=1), lambda line: print(line, flush=True),
-        clock=lambda: datetime.now(UTC).replace(microsecond=0), freshness=Freshness(ask=False),
+        repository,
+        "main",
+        None,
+        timedelta(hours=1),
+        lambda line: print(line, flush=True),
+        clock=lambda: datetime.now(UTC).replace(microsecond=0),
+        freshness=Freshness(ask=False),
         state=open_state_of(os.environ, repository, "main"),
-    )  # fmt: skip
+    )
     watcher.note_into(log)
     watch(watcher, Event())
 
@@ -248,10 +259,11 @@ def _make(hub: Path, clusters: int, lease: int) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", str(hub)], check=True)
     seconds = f"leaseDurationSeconds: {lease}"
     own = {
-        f"{fleets.folder_of(number)}/cluster.yaml":
-        fleets.cluster_text(number).replace("leaseDurationSeconds: 60", seconds)
+        f"{fleets.folder_of(number)}/cluster.yaml": fleets.cluster_text(number).replace(
+            "leaseDurationSeconds: 60", seconds
+        )
         for number in range(clusters)
-    }  # fmt: skip
+    }
     fleets.commit(hub, {"fleet.yaml": _FLEET, **own})
 
 
@@ -288,8 +300,21 @@ def _answer(
 @contextmanager
 def _relaying(environ: Mapping[str, str], site: Path, hub: Path, tokens: Path, every: float) -> Iterator[str]:
     main = "from muster.__main__ import main; main()"
-    arguments = ("relay", "--repo", str(site), "--remote", str(hub), "--name", "site", "--every", str(every),
-                 "--listen", "127.0.0.1:0", "--tokens", str(tokens))  # fmt: skip
+    arguments = (
+        "relay",
+        "--repo",
+        str(site),
+        "--remote",
+        str(hub),
+        "--name",
+        "site",
+        "--every",
+        str(every),
+        "--listen",
+        "127.0.0.1:0",
+        "--tokens",
+        str(tokens),
+    )
     with _running(environ, "-c", main, *arguments) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -284,8 +284,14 @@ def beside_go(rounds: int) -> str:
                 run = partial(engine.evaluator(muster_cel.compile(case.text, environment())), context)
                 _least(ours, case.name, min(timed(run, 5_000) for _ in range(5)))
             # One thread, as muster has; collecting garbage is part of an evaluation that makes some.
-            said = subprocess.run([program, "5"], input=question, env={**os.environ, "GOMAXPROCS": "1"},
-                                  capture_output=True, text=True, check=True).stdout  # fmt: skip
+            said = subprocess.run(
+                [program, "5"],
+                input=question,
+                env={**os.environ, "GOMAXPROCS": "1"},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
             for answer in json.loads(said):
                 _least(go, answer["name"], answer["plain"])
                 _least(limited, answer["name"], answer["limited"])

@@ -49,8 +49,12 @@ def managed_cluster() -> dict[str, Any]:
             "name": "prod-eu-1",
             "generation": 3,
             "labels": {
-                "cloud": "Amazon", "vendor": "OpenShift", "env": "prod", "region": "eu-west-1",
-                "cluster.open-cluster-management.io/clusterset": "prod", "feature/search": "available",
+                "cloud": "Amazon",
+                "vendor": "OpenShift",
+                "env": "prod",
+                "region": "eu-west-1",
+                "cluster.open-cluster-management.io/clusterset": "prod",
+                "feature/search": "available",
             },
             "annotations": {f"example.com/note-{n}": f"a note of some length, number {n}" for n in range(8)},
         },
@@ -70,7 +74,7 @@ def managed_cluster() -> dict[str, Any]:
             "capacity": {"cpu": "100", "memory": "400Gi", "pods": "750"},
             "clusterClaims": [{"name": f"claim-{n}.example.com", "value": f"value {n}"} for n in range(20)],
         },
-    }  # fmt: skip
+    }
 
 
 def lease() -> dict[str, Any]:

@@ -45,15 +45,30 @@ def data() -> dict[str, Any]:
     Made once, by whoever evaluates and not by who borrows the expressions; the processes that evaluate are forked.
     """
     return {
-        "n": list(range(100_000)), "l": list(range(1000)), "big": list(range(1_000_000)), "s": "a" * 100_000,
-        "long": "ab" * 1_000_000, "long2": "ab" * 999_999 + "ac", "wide": "é" * 100_000 + "🜚", "short": "a" * 60,
-        "texts": [f"text-{number}" for number in range(100_000)], "pair": shared(40, 1), "other": shared(40, 1),
-        "maps": shared_map(40), "others": shared_map(40), "map": {f"key-{n}": n for n in range(100_000)},
-        "numbers": {n: n for n in range(100_000)}, "mixed": "".join("ab"[n * n % 7 % 2] for n in range(100_000)),
+        "n": list(range(100_000)),
+        "l": list(range(1000)),
+        "big": list(range(1_000_000)),
+        "s": "a" * 100_000,
+        "long": "ab" * 1_000_000,
+        "long2": "ab" * 999_999 + "ac",
+        "wide": "é" * 100_000 + "🜚",
+        "short": "a" * 60,
+        "texts": [f"text-{number}" for number in range(100_000)],
+        "pair": shared(40, 1),
+        "other": shared(40, 1),
+        "maps": shared_map(40),
+        "others": shared_map(40),
+        "map": {f"key-{n}": n for n in range(100_000)},
+        "numbers": {n: n for n in range(100_000)},
+        "mixed": "".join("ab"[n * n % 7 % 2] for n in range(100_000)),
         "dates": [f"2026-01-01T{h:02}:{m:02}:{s:02}Z" for h in range(24) for m in range(60) for s in range(60)],
-        "precise": [f"2026-01-01T00:00:00.{n:09}Z" for n in range(10_000)], "deep": shared(500, 1), "now": NOW,
-        "copies": [f"{'x' * 10_000}{n % 7}" for n in range(1_000)], "raw": b"x" * 100_000, "one": {"a": {"b": 1}},
-    }  # fmt: skip
+        "precise": [f"2026-01-01T00:00:00.{n:09}Z" for n in range(10_000)],
+        "deep": shared(500, 1),
+        "now": NOW,
+        "copies": [f"{'x' * 10_000}{n % 7}" for n in range(1_000)],
+        "raw": b"x" * 100_000,
+        "one": {"a": {"b": 1}},
+    }
 
 
 TABLE = r"""

@@ -87,10 +87,16 @@ class _World:
         self.folder, self.figures = folder, figures
         self.bare = folder / "fleet.git"
         self.environ = {
-            "PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_NAME": "Ada",
-            "GIT_COMMITTER_EMAIL": "ada@example.com", "PYTHONUNBUFFERED": "1",
-        }  # fmt: skip
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "LC_ALL": "C",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "ada@example.com",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "ada@example.com",
+            "PYTHONUNBUFFERED": "1",
+        }
         self.names = [f"c{number:04}" for number in range(clusters)]
         self.stop, self.lock = threading.Event(), threading.Lock()
         self.pushed: dict[str, float] = {}
@@ -106,9 +112,13 @@ class _World:
 
     def git(self, where: Path, *arguments: str, stdin: str = "", check: bool = True) -> str:
         done = subprocess.run(
-            ["git", "-C", str(where), *arguments], env=self.environ, input=stdin, capture_output=True, text=True,
+            ["git", "-C", str(where), *arguments],
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
             check=False,
-        )  # fmt: skip
+        )
         if check and done.returncode:
             raise RuntimeError(f"git {arguments}: {done.stderr}")
         return done.stdout.strip() if not done.returncode else ""
@@ -169,10 +179,25 @@ class _World:
         path = self.clone(f"engine{number}")
         main = "from muster.__main__ import main; main()"
         return subprocess.Popen(
-            [sys.executable, "-c", main, "watch", "--repo", str(path), "--push", "--interval", "1", "--verbose",
-             "--state", str(self.folder / f"kept{number}" / "state")],
-            env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-c",
+                main,
+                "watch",
+                "--repo",
+                str(path),
+                "--push",
+                "--interval",
+                "1",
+                "--verbose",
+                "--state",
+                str(self.folder / f"kept{number}" / "state"),
+            ],
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def hear(self, process: "subprocess.Popen[str]") -> None:
         """Count what an engine says."""
@@ -220,8 +245,9 @@ class _World:
         self.figures.lost = sorted(self.pushed.keys() - there)
         subjects = self.git(self.bare, "log", "--format=%(trailers:key=Muster-Now,valueonly)%H", "main").split()
         self.figures.derived = sum(word.endswith("Z") for word in subjects)
-        bodies = self.git(self.bare, "log", "--format=%H %P %(trailers:key=Muster-Source,valueonly,separator=%x20)",
-                          "main").splitlines()  # fmt: skip
+        bodies = self.git(
+            self.bare, "log", "--format=%H %P %(trailers:key=Muster-Source,valueonly,separator=%x20)", "main"
+        ).splitlines()
         for line in bodies:
             _, *rest = line.split()
             self.figures.overtaken += len(rest) == 2 and rest[0] != rest[1]
@@ -273,15 +299,24 @@ def contend(
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser()
-    for name, type_, default in (("seconds", float, 120.0), ("writers", int, 8), ("agents", int, 200),
-                                 ("engines", int, 3), ("per-second", float, 2.0)):  # fmt: skip
+    for name, type_, default in (
+        ("seconds", float, 120.0),
+        ("writers", int, 8),
+        ("agents", int, 200),
+        ("engines", int, 3),
+        ("per-second", float, 2.0),
+    ):
         parser.add_argument(f"--{name}", type=type_, default=default)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="muster-") as folder:
         figures = contend(
-            Path(folder), given.seconds, writers=given.writers, agents=given.agents, engines=given.engines,
+            Path(folder),
+            given.seconds,
+            writers=given.writers,
+            agents=given.agents,
+            engines=given.engines,
             per_second=given.per_second,
-        )  # fmt: skip
+        )
     print("\n".join(figures.lines()))
     sys.exit(bool(figures.lost or figures.wrong))
 

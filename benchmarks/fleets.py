@@ -219,8 +219,12 @@ def commit(path: Path, files: Iterable[tuple[str, str]] | Mapping[str, str]) -> 
 
 def renew(path: Path, now: datetime) -> None:
     """Renew the leases of a hundred clusters, spread over the fleet, as of an instant."""
-    listed = subprocess.run(["git", "-C", str(path), "ls-tree", "-r", "--name-only", "main", "clusters/"],
-                            capture_output=True, text=True, check=True).stdout  # fmt: skip
+    listed = subprocess.run(
+        ["git", "-C", str(path), "ls-tree", "-r", "--name-only", "main", "clusters/"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     clusters = sum(name.endswith("/cluster.yaml") for name in listed.split())
     commit(path, {f"{folder_of(n)}/lease.yaml": lease_text(n, now) for n in hundred(clusters)})
 

@@ -72,9 +72,12 @@ def answers(root: Path) -> None:
     foreign = made(root / "foreign")
     subprocess.run(["chown", "-R", "65534", str(foreign)], check=True)
     variables = {
-        "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "commit.gpgSign", "GIT_CONFIG_VALUE_0": "true",
-        "GIT_CONFIG_KEY_1": "remote.hub.url", "GIT_CONFIG_VALUE_1": "https://example.com/fleet.git",
-    }  # fmt: skip
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "commit.gpgSign",
+        "GIT_CONFIG_VALUE_0": "true",
+        "GIT_CONFIG_KEY_1": "remote.hub.url",
+        "GIT_CONFIG_VALUE_1": "https://example.com/fleet.git",
+    }
     shown("is signing on? set by GIT_CONFIG_COUNT", plain, signing, signs, variables)
     shown("is signing on? set by GIT_CONFIG_GLOBAL", plain, signing, signs, {"GIT_CONFIG_GLOBAL": str(root / "global")})
     shown("is signing on? set by includeIf hasconfig", by_url, signing, signs, {})
@@ -88,8 +91,9 @@ def answers(root: Path) -> None:
     shown("what is staged elsewhere than the hook's?", plain, staged, changed, hook)
 
 
-def shown(question: str, path: Path, ours: Callable[[Path], object], theirs: Callable[[Path], object],
-          more: Mapping[str, str]) -> None:  # fmt: skip
+def shown(
+    question: str, path: Path, ours: Callable[[Path], object], theirs: Callable[[Path], object], more: Mapping[str, str]
+) -> None:
     """Print both answers."""
     with environ(more):
         said = []

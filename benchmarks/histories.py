@@ -45,7 +45,7 @@ def lengthen(path: Path, commits: int, between: int = 3, seed: int = 1) -> None:
         away += [name for name in gone if name not in away]
         changed = {name: files[name] for name in back} | {
             name: files[name].replace(_AVAILABLE, _UNKNOWN) for name in gone
-        }  # fmt: skip
+        }
         message = f"{len(gone)} clusters Unknown\n\nMuster-Now: {format_time(now)}\nMuster-Source: {tip.decode()}\n"
         importing.stdin.write(_commit(seconds, message.encode(), head, sorted(changed.items())))
         head = b""

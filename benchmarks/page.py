@@ -45,8 +45,12 @@ def main() -> None:
         now = format_time(fleets.NOON)
         scene.run(muster("reconcile", "--repo", str(scene.repository), "--now", now))
         began = time.perf_counter()
-        subprocess.run(muster("site", str(folder), "--repo", str(scene.repository), "--now", now),
-                       env=scene.environment, check=True, capture_output=True)  # fmt: skip
+        subprocess.run(
+            muster("site", str(folder), "--repo", str(scene.repository), "--now", now),
+            env=scene.environment,
+            check=True,
+            capture_output=True,
+        )
         wrote = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         print(f"muster site: {time.perf_counter() - began:.1f} s, {wrote / 1e6:.1f} MB")
         first, filtered = [], []

@@ -153,8 +153,10 @@ def main() -> int:
     rounds = [(measure(CLUSTERS), measure(2 * CLUSTERS)) for _ in range(ROUNDS)]
     timings = [best(column) for column in zip(*rounds, strict=True)]
     for timing in timings:
-        sys.stdout.write(f"{timing.clusters:>6} clusters, {PLACEMENTS} placements: "
-                         f"{timing.cold:.2f} s from nothing, {timing.rest:.2f} s at rest\n")  # fmt: skip
+        sys.stdout.write(
+            f"{timing.clusters:>6} clusters, {PLACEMENTS} placements: "
+            f"{timing.cold:.2f} s from nothing, {timing.rest:.2f} s at rest\n"
+        )
     one, two = timings
     ratios = two.cold / one.cold, two.rest / one.rest
     sys.stdout.write(f"twice the clusters: {ratios[0]:.2f} times as long from nothing, {ratios[1]:.2f} at rest\n")

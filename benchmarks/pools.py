@@ -49,10 +49,14 @@ def fleet_of(pool_count: int, *, busy: bool) -> FleetWithPolicies:
 
 def _pool(name: str, *, busy: bool) -> Iterator[tuple[ObjectId, Tree, Tree]]:
     spec: Tree = {
-        "size": CLUSTERS, "runningCount": CLUSTERS // 10, "maxConcurrent": 10, "imageSetRef": {"name": "v1"},
-        "baseDomain": "ci.example.com", "powerstateTransitionToRunningTimeout": "20m",
+        "size": CLUSTERS,
+        "runningCount": CLUSTERS // 10,
+        "maxConcurrent": 10,
+        "imageSetRef": {"name": "v1"},
+        "baseDomain": "ci.example.com",
+        "powerstateTransitionToRunningTimeout": "20m",
         "platform": {"aws": {"region": "eu-1", "credentialsSecretRef": {"name": "creds"}}},
-    }  # fmt: skip
+    }
     yield CLUSTER_POOL.id(name, "pools"), {"metadata": {"name": name, "namespace": "pools"}, "spec": spec}, None
     for number in range(1, CLUSTERS + 1):
         yield _cluster(name, number, spec, stuck=busy and number % 10 == 3)
@@ -68,27 +72,39 @@ def _cluster(pool: str, number: int, spec: Tree, *, stuck: bool) -> tuple[Object
     power = "WaitingForNodes" if stuck else wanted
     running = wanted == "Running" or stuck
     conditions = [
-        {"type": "Hibernating", "status": "False" if running else "True", "lastTransitionTime": WOKEN,
-         "reason": "ResumingOrRunning" if running else "Hibernating"},
-        {"type": "Ready", "status": "True" if power == "Running" else "False", "lastTransitionTime": WOKEN,
-         "reason": power if running else "StoppingOrHibernating"},
-    ]  # fmt: skip
+        {
+            "type": "Hibernating",
+            "status": "False" if running else "True",
+            "lastTransitionTime": WOKEN,
+            "reason": "ResumingOrRunning" if running else "Hibernating",
+        },
+        {
+            "type": "Ready",
+            "status": "True" if power == "Running" else "False",
+            "lastTransitionTime": WOKEN,
+            "reason": power if running else "StoppingOrHibernating",
+        },
+    ]
     metadata = {"name": name, "namespace": name}
     status = {"powerState": power, "conditions": conditions}
     report = {"metadata": metadata, "spec": {"installed": True}, "status": status}
     manifest = {
         "metadata": {
-            **metadata, "creationTimestamp": BORN,
+            **metadata,
+            "creationTimestamp": BORN,
             "annotations": {"hive.openshift.io/cluster-pool-spec-hash": version_of(spec)},
             "labels": {"hive.openshift.io/clusterpool-name": pool, "hive.openshift.io/clusterpool-namespace": "pools"},
         },
         "spec": {
-            "clusterName": name, "baseDomain": spec["baseDomain"], "platform": spec["platform"],
-            "provisioning": {"imageSetRef": spec["imageSetRef"]}, "powerState": "Running" if stuck else wanted,
+            "clusterName": name,
+            "baseDomain": spec["baseDomain"],
+            "platform": spec["platform"],
+            "provisioning": {"imageSetRef": spec["imageSetRef"]},
+            "powerState": "Running" if stuck else wanted,
             "clusterPoolRef": {"namespace": "pools", "poolName": pool},
         },
         "status": {"muster": {"powerStateSince": WOKEN, "reported": True}},
-    }  # fmt: skip
+    }
     return CLUSTER_DEPLOYMENT.id(name, name), report, manifest
 
 

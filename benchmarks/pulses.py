@@ -105,9 +105,12 @@ def _inputs(clusters: int, adapters: int) -> Iterator[tuple[str, str]]:
         )
         for adapter in names:
             report = {
-                "resource": {"kind": "ManagedCluster", "name": name}, "adapter": adapter, "observed_generation": 1,
-                "observed_time": format_time(NOON), "conditions": conditions,
-            }  # fmt: skip
+                "resource": {"kind": "ManagedCluster", "name": name},
+                "adapter": adapter,
+                "observed_generation": 1,
+                "observed_time": format_time(NOON),
+                "conditions": conditions,
+            }
             metadata = {"name": adapter, "namespace": name}
             text = emit(_object(ADAPTER_REPORT.api_version, "AdapterReport", metadata, report))
             yield f"clusters/{name}/reports/{adapter}.yaml", text

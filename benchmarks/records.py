@@ -31,18 +31,18 @@ from muster.git.record.storing import RecordTips, record_commit
 from muster.git.repository import Repository, open_repository
 
 _LEASE = (
-    'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: managed-cluster-lease\n  namespace: {name}\n'
-    '  labels:\n    open-cluster-management.io/cluster-name: {name}\nspec:\n  holderIdentity: {name}-agent\n'
+    "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: managed-cluster-lease\n  namespace: {name}\n"
+    "  labels:\n    open-cluster-management.io/cluster-name: {name}\nspec:\n  holderIdentity: {name}-agent\n"
     '  leaseDurationSeconds: 60\n  acquireTime: "2026-01-01T11:00:00Z"\n  renewTime: "{renewed}"\n'
-)  # fmt: skip
+)
 _CLUSTER = (
-    'apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {name}\nspec:\n'
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {name}\nspec:\n"
     '  hubAcceptsClient: false\n  leaseDurationSeconds: 60\nstatus:\n  capacity:\n    cpu: "{cpu}"\n    memory: 64Gi\n'
-    '  version:\n    kubernetes: v1.31.4\n  conditions:\n  - type: ManagedClusterConditionAvailable\n'
+    "  version:\n    kubernetes: v1.31.4\n  conditions:\n  - type: ManagedClusterConditionAvailable\n"
     '    status: "True"\n'
-    '    reason: ManagedClusterAvailable\n    message: Managed cluster is available\n'
+    "    reason: ManagedClusterAvailable\n    message: Managed cluster is available\n"
     '    lastTransitionTime: "2026-01-01T11:00:00Z"\n'
-)  # fmt: skip
+)
 _EVERY = timedelta(minutes=13)
 
 

@@ -78,13 +78,14 @@ def work_set(concurrency: int) -> str:
     strategy = {"type": "Progressive", "progressive": {"maxConcurrency": concurrency}}
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "web"}}
     body = {
-        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "apiVersion": "work.open-cluster-management.io/v1alpha1",
+        "kind": "ManifestWorkReplicaSet",
         "metadata": {"name": "web", "namespace": "apps"},
         "spec": {
             "placementRefs": [{"name": "web", "rolloutStrategy": strategy}],
             "manifestWorkTemplate": {"workload": {"manifests": [manifest]}},
         },
-    }  # fmt: skip
+    }
     return str(yaml.safe_dump(body))
 
 
@@ -177,8 +178,10 @@ def main() -> int:
     parser.add_argument("--clusters", default="1000,10000")
     for text in parser.parse_args().clusters.split(","):
         for what, spec in (
-            (f"{STAGES} stages", rollout(5)), (f"{STAGES} stages", rollout(0)), ("a set of works", work_set(5))
-        ):  # fmt: skip
+            (f"{STAGES} stages", rollout(5)),
+            (f"{STAGES} stages", rollout(0)),
+            ("a set of works", work_set(5)),
+        ):
             cold, step, files, lease = measure(int(text), spec)
             sys.stdout.write(
                 f"{int(text):>6} clusters, {what}: from nothing {cold:.2f} s, "

@@ -47,8 +47,14 @@ class Scene:
     def environment(self) -> Mapping[str, str]:
         """The environment of every command. Bytecode is kept, as it is of what is installed."""
         own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        return {**own, "MUSTER_CACHE_DIR": str(self.cache), "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
-                "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
+        return {
+            **own,
+            "MUSTER_CACHE_DIR": str(self.cache),
+            "GIT_AUTHOR_NAME": "a",
+            "GIT_AUTHOR_EMAIL": "a@b",
+            "GIT_COMMITTER_NAME": "a",
+            "GIT_COMMITTER_EMAIL": "a@b",
+        }
 
     def run(self, command: list[str], *, status: int = 0) -> None:
         """Run a command that has to end so."""

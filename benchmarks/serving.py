@@ -38,9 +38,16 @@ def main() -> None:
     state = open_state_of(os.environ, repository, "main")
     live = Live(repository, "fleet", None, lambda: open_state_of(os.environ, repository, "main"))
     watcher = Watcher(
-        repository, "main", None, timedelta(hours=1), lambda line: print(f"    {line}", flush=True),
-        clock=lambda: clock[0], freshness=Freshness(ask=False), state=state, observers=(live,),
-    )  # fmt: skip
+        repository,
+        "main",
+        None,
+        timedelta(hours=1),
+        lambda line: print(f"    {line}", flush=True),
+        clock=lambda: clock[0],
+        freshness=Freshness(ask=False),
+        state=state,
+        observers=(live,),
+    )
     server = LiveServer(("127.0.0.1", 0), live, Values(time.time, "fleet"), Access())
     with served(server, "live"):
         port = server.server_port
@@ -52,10 +59,13 @@ def main() -> None:
             for shown in (False, True):
                 clock[0] += timedelta(seconds=10)
                 silent = clock[0] - timedelta(seconds=299)
-                fleets.commit(path, {
-                    f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, silent)
-                    for n in range(count * 2 * count, count * 2 * count + count)
-                })  # fmt: skip
+                fleets.commit(
+                    path,
+                    {
+                        f"{fleets.folder_of(n)}/lease.yaml": fleets.lease_text(n, silent)
+                        for n in range(count * 2 * count, count * 2 * count + count)
+                    },
+                )
                 _told(f"a look at {count} leases", watcher.look)
                 clock[0] += timedelta(seconds=2)
                 _told(f"{count} clusters go", watcher.look)
@@ -92,8 +102,11 @@ def _asked(port: int, path: str) -> int:
 def _told(what: str, do: Callable[[], int | None]) -> None:
     spent, began = _spent(), time.perf_counter()
     size = do()
-    print(f"{what}: {_spent() - spent:.3f} s cpu, {time.perf_counter() - began:.3f} s, {_memory():.0f} MiB"
-          + (f", {size / 1e6:.2f} MB" if size else ""), flush=True)  # fmt: skip
+    print(
+        f"{what}: {_spent() - spent:.3f} s cpu, {time.perf_counter() - began:.3f} s, {_memory():.0f} MiB"
+        + (f", {size / 1e6:.2f} MB" if size else ""),
+        flush=True,
+    )
 
 
 def _spent() -> float:

@@ -47,10 +47,16 @@ def _watching(path: Path) -> Callable[[datetime], None]:
     use_cache(os.environ)
     repository, clock = open_repository(path, os.environ), [fleets.NOON]
     watcher = Watcher(
-        repository, "main", None, timedelta(hours=1), lambda line: print(line, file=sys.stderr),
-        clock=lambda: clock[0], freshness=Freshness(ask=False), verbose=True,
+        repository,
+        "main",
+        None,
+        timedelta(hours=1),
+        lambda line: print(line, file=sys.stderr),
+        clock=lambda: clock[0],
+        freshness=Freshness(ask=False),
+        verbose=True,
         state=open_state_of(os.environ, repository, "main"),
-    )  # fmt: skip
+    )
 
     def look(now: datetime) -> None:
         clock[0] = now

@@ -71,15 +71,37 @@ def test_classes_answer_as_those_of_the_standard_library(flavour: str) -> None:
         one, same, other = base(1), base(1, hidden="x"), base(2, "c", many=(), only=1)
         below = derived(1, c=2.0)
         return [
-            repr(one), repr(other), repr(below), one == same, one == other, one != other, one == below,
-            below == derived(1), one.hidden, one.late, below.own, below.many,
-            _answer(lambda: hash(one) == hash(same)), _answer(lambda: hash(below)), _answer(lambda: one < other),
-            _answer(lambda: setattr(one, "a", 5)), _answer(lambda: delattr(one, "b")),
-            _answer(base), _answer(lambda: base(1, wrong=2)), _answer(lambda: base(1, "b", "", 0, (), 2)),
-            [field.name for field in dataclasses.fields(derived)], repr(dataclasses.replace(other, b="d")),
-            dataclasses.asdict(below), base.__match_args__, base.__doc__, getattr(base, "__slots__", None),
-            hasattr(one, "__dict__"), copy.deepcopy(other) == other, copy.copy(below).own, base.COUNT,
-        ]  # fmt: skip
+            repr(one),
+            repr(other),
+            repr(below),
+            one == same,
+            one == other,
+            one != other,
+            one == below,
+            below == derived(1),
+            one.hidden,
+            one.late,
+            below.own,
+            below.many,
+            _answer(lambda: hash(one) == hash(same)),
+            _answer(lambda: hash(below)),
+            _answer(lambda: one < other),
+            _answer(lambda: setattr(one, "a", 5)),
+            _answer(lambda: delattr(one, "b")),
+            _answer(base),
+            _answer(lambda: base(1, wrong=2)),
+            _answer(lambda: base(1, "b", "", 0, (), 2)),
+            [field.name for field in dataclasses.fields(derived)],
+            repr(dataclasses.replace(other, b="d")),
+            dataclasses.asdict(below),
+            base.__match_args__,
+            base.__doc__,
+            getattr(base, "__slots__", None),
+            hasattr(one, "__dict__"),
+            copy.deepcopy(other) == other,
+            copy.copy(below).own,
+            base.COUNT,
+        ]
 
     assert answers(ours) == answers(dataclasses.dataclass)
 

@@ -19,16 +19,28 @@ FORKED = muster_command({})
 def said(command: list[str], arguments: tuple[str, ...], folder: Path, stdin: str) -> tuple[int, str, str]:
     """What a command line comes to in a folder that it must look at."""
     done = subprocess.run(
-        [*command, *arguments], cwd=folder, env=git_environ(folder, COLUMNS="50"), input=stdin, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [*command, *arguments],
+        cwd=folder,
+        env=git_environ(folder, COLUMNS="50"),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "stdin", "code"), [
-    (("validate",), "", 1), (("get", "--nonsense"), "", 2), (("history", "cluster/a"), "", 4),
-    (("import", "-"), "kind: é\n", 4), (("--help",), "", 0),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code"),
+    [
+        (("validate",), "", 1),
+        (("get", "--nonsense"), "", 2),
+        (("history", "cluster/a"), "", 4),
+        (("import", "-"), "kind: é\n", 4),
+        (("--help",), "", 0),
+    ],
+    ids=str,
+)
 def test_it_says_and_returns_the_same(tmp_path: Path, arguments: tuple[str, ...], stdin: str, code: int) -> None:
     (tmp_path / "a.yaml").write_text("kind: ManagedClustr\napiVersion: cluster.open-cluster-management.io/v1\n")
     forked = said(FORKED, arguments, tmp_path, stdin)
@@ -38,9 +50,12 @@ def test_it_says_and_returns_the_same(tmp_path: Path, arguments: tuple[str, ...]
 
 def test_a_shell_finds_it_first_and_pipes_what_it_says(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", "muster --version | tr a-z A-Z; muster version | head -0"], capture_output=True, text=True,
-        env=git_environ(tmp_path, PATH=search_path()), check=True,
-    )  # fmt: skip
+        ["sh", "-c", "muster --version | tr a-z A-Z; muster version | head -0"],
+        capture_output=True,
+        text=True,
+        env=git_environ(tmp_path, PATH=search_path()),
+        check=True,
+    )
     assert done.stdout.startswith("MUSTER, VERSION ")
     assert done.stderr == ""
 

@@ -48,7 +48,16 @@ def test_every_example_of_a_help_text_is_understood(
     context: click.Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("event.json", "job.yaml", "cluster.yaml", "new-policy.yaml", "ca.crt", "tokens", "clusters.csv", "grace.json"):
+    for name in (
+        "event.json",
+        "job.yaml",
+        "cluster.yaml",
+        "new-policy.yaml",
+        "ca.crt",
+        "tokens",
+        "clusters.csv",
+        "grace.json",
+    ):
         (tmp_path / name).touch()
     (tmp_path / "dump").mkdir()
     text = (context.command.help or "").replace("\\\n", "")

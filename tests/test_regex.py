@@ -39,8 +39,12 @@ def test_groups_by_name() -> None:
     match = Regex("(?P<key>a)|(?P<other>b)").search("xb")
     assert match is not None
     assert (match["key"], match["other"], match.span("key"), match.start("other"), match.end("other")) == (
-        "", "b", (-1, -1), 1, 2,
-    )  # fmt: skip
+        "",
+        "b",
+        (-1, -1),
+        1,
+        2,
+    )
 
 
 @pytest.mark.parametrize("data", [bytes(pair) for pair in product((0, 0x0A, 0x61, 0xC3, 0xFF), repeat=2)])

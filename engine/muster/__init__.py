@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
 _MODULES = {
-    "evaluate": "muster.run.evaluate", "Run": "muster.run.run",
-    "Finding": "muster.data.finding", "Severity": "muster.data.finding",
-}  # fmt: skip
+    "evaluate": "muster.run.evaluate",
+    "Run": "muster.run.run",
+    "Finding": "muster.data.finding",
+    "Severity": "muster.data.finding",
+}
 
 
 def __getattr__(name: str) -> object:

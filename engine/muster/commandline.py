@@ -276,5 +276,7 @@ def _write_fault(error: Exception) -> None:
     with NamedTemporaryFile("w", prefix="muster-fault-", suffix=".txt", delete=False, encoding="utf-8") as report:
         report.write(whole)
     text = without_secrets(f"{type(error).__name__}: {error}", os.environ)
-    _complain(f"a fault in muster, not in your fleet: {text}",
-              f"Nothing was written. Please report it with the file {report.name}.")  # fmt: skip
+    _complain(
+        f"a fault in muster, not in your fleet: {text}",
+        f"Nothing was written. Please report it with the file {report.name}.",
+    )

@@ -68,11 +68,25 @@ LEASE = ObjectType(
 )
 
 VARIABLES: Mapping[str, Type] = {
-    "self": CLUSTER, "lease": LEASE, "conditions": MapType(STRING, CONDITION), "now": TIMESTAMP,
-    "i": INT, "u": UINT, "f": DOUBLE, "b": BOOL, "s": STRING, "y": BYTES, "d": DURATION, "x": DYN,
-    "ints": ListType(INT, 20), "strings": ListType(STRING), "labels": MapType(STRING, STRING),
-    "maybe": OptionalType(INT), "anything": MapType(STRING, DYN), "status": STATUS,
-}  # fmt: skip
+    "self": CLUSTER,
+    "lease": LEASE,
+    "conditions": MapType(STRING, CONDITION),
+    "now": TIMESTAMP,
+    "i": INT,
+    "u": UINT,
+    "f": DOUBLE,
+    "b": BOOL,
+    "s": STRING,
+    "y": BYTES,
+    "d": DURATION,
+    "x": DYN,
+    "ints": ListType(INT, 20),
+    "strings": ListType(STRING),
+    "labels": MapType(STRING, STRING),
+    "maybe": OptionalType(INT),
+    "anything": MapType(STRING, DYN),
+    "status": STATUS,
+}
 
 
 ENVIRONMENT = CheckEnv(VARIABLES, Declarations(), "", {"conditions": ("Ready", "Available")}, None)

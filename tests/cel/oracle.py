@@ -27,9 +27,15 @@ from tests.cel.comparing import ERROR
 cel = pytest.importorskip("cel_expr_python.cel")
 
 _SCALARS: Final[Mapping[Type, Any]] = {
-    BOOL: cel.Type.BOOL, BYTES: cel.Type.BYTES, DOUBLE: cel.Type.DOUBLE, DURATION: cel.Type.DURATION,
-    INT: cel.Type.INT, NULL: cel.Type.NULL, TIMESTAMP: cel.Type.TIMESTAMP, UINT: cel.Type.UINT,
-}  # fmt: skip
+    BOOL: cel.Type.BOOL,
+    BYTES: cel.Type.BYTES,
+    DOUBLE: cel.Type.DOUBLE,
+    DURATION: cel.Type.DURATION,
+    INT: cel.Type.INT,
+    NULL: cel.Type.NULL,
+    TIMESTAMP: cel.Type.TIMESTAMP,
+    UINT: cel.Type.UINT,
+}
 
 
 def declared(type_: Type) -> Any:

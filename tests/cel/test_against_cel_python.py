@@ -22,10 +22,16 @@ from tests.cel.expressions import Grower, variable_of
 from tests.cel.test_against_cel_cpp import OBJECT, REPORT, outcome
 
 COMMON: Mapping[str, Type] = {
-    "i": INT, "b": BOOL, "s": STRING, "d": DURATION, "now": TIMESTAMP,
-    "ints": ListType(INT), "strings": ListType(STRING), "reports": ListType(REPORT),
+    "i": INT,
+    "b": BOOL,
+    "s": STRING,
+    "d": DURATION,
+    "now": TIMESTAMP,
+    "ints": ListType(INT),
+    "strings": ListType(STRING),
+    "reports": ListType(REPORT),
     "self": ObjectType("self", {name: OBJECT.fields[name] for name in ("labels", "conditions")}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,15 +14,19 @@ for _ in range(50_000):
 BOUNDED: list[tuple[str, dict[str, Any]]] = [
     ("l.all(a, l.all(b, l.all(c, a + b + c >= 0)))", {"l": LIST}),
     ("l.map(a, l.map(b, a * b)).size() > 0 && l.exists(a, l.exists(b, l.exists(c, false)))", {"l": LIST}),
-    ("cel.bind(a, s + s, cel.bind(b, a + a, cel.bind(c, b + b, cel.bind(d, c + c, d + d)))).size() > 0",
-     {"s": "x" * 3_000_000}),
+    (
+        "cel.bind(a, s + s, cel.bind(b, a + a, cel.bind(c, b + b, cel.bind(d, c + c, d + d)))).size() > 0",
+        {"s": "x" * 3_000_000},
+    ),
     ("cel.bind(a, s + s, cel.bind(b, a + a, cel.bind(c, b + b, c + c))).size() > 0", {"s": LIST * 1000}),
     ("l.all(a, l.all(b, l.all(c, s.contains('y') || true)))", {"l": LIST, "s": "x" * 100_000}),
     ("l.all(a, l.all(b, s == t))", {"l": LIST, "s": "x" * 1_000_000, "t": "x" * 999_999 + "x"}),
     ("l.all(a, l.all(b, !('y' in s)))", {"l": LIST, "s": ["x"] * 100_000}),
     ("l.all(a, l.all(b, s == t))", {"l": LIST, "s": LIST * 100, "t": LIST * 100}),
-    ("l.all(a, s.matches('(a+)+$') || true) && l.all(a, l.all(b, s.matches('(a+)+$') || true))",
-     {"l": LIST, "s": "a" * 100_000 + "!"}),
+    (
+        "l.all(a, s.matches('(a+)+$') || true) && l.all(a, l.all(b, s.matches('(a+)+$') || true))",
+        {"l": LIST, "s": "a" * 100_000 + "!"},
+    ),
     ("s.replace('x', s).size() > 0", {"s": "x" * 100_000}),
     ("lists.range(1000000000).size() > 0", {}),
     ("l.all(a, l.all(b, s.lowerAscii() == ''  || true))", {"l": LIST, "s": "x" * 100_000}),
@@ -31,7 +35,7 @@ BOUNDED: list[tuple[str, dict[str, Any]]] = [
     ("sets.contains(l, l) && sets.contains(l + l + l + l + l, l + l + l + l + l)", {"l": LIST}),
     ("l.map(x, s).join(s).size() > 0", {"l": LIST, "s": "x" * 100_000}),
     ("'%.999999999f'.format([1.0]) == ''", {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "variables"), BOUNDED, ids=[text[:50] for text, _ in BOUNDED])

@@ -81,10 +81,18 @@ def test_now_needs_a_time_zone() -> None:
 
 
 SHAPES = [
-    "now - t {op} d", "d {op} now - t", "t + d {op} now", "now {op} t - d", "now + d {op} t", "t - now {op} d",
-    "(now - t) + d {op} d + d", "[now - t, d].{best}() {op} d", "[t, now].exists(x, x - d {op} t)",
-    "[t, t + d].all(x, now {op} x) || now - d {op} t", "now - t {op} d ? now {op} t : t + d {op} now",
-]  # fmt: skip
+    "now - t {op} d",
+    "d {op} now - t",
+    "t + d {op} now",
+    "now {op} t - d",
+    "now + d {op} t",
+    "t - now {op} d",
+    "(now - t) + d {op} d + d",
+    "[now - t, d].{best}() {op} d",
+    "[t, now].exists(x, x - d {op} t)",
+    "[t, t + d].all(x, now {op} x) || now - d {op} t",
+    "now - t {op} d ? now {op} t : t + d {op} now",
+]
 
 
 @given(

@@ -60,9 +60,29 @@ a - b > duration('5m')
 """.strip().splitlines()
 
 VALUES: list[Any] = [
-    None, True, False, 0, 1, 5, -3, 2**63 - 1, cel.UInt(1), 1.0, float("nan"), "", "x", b"x", [], [1, 2], ["x", True],
-    {}, {"x": 1}, {"x": [1]}, [[1], {"x": "y"}], {"y": None},
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    5,
+    -3,
+    2**63 - 1,
+    cel.UInt(1),
+    1.0,
+    float("nan"),
+    "",
+    "x",
+    b"x",
+    [],
+    [1, 2],
+    ["x", True],
+    {},
+    {"x": 1},
+    {"x": [1]},
+    [[1], {"x": "y"}],
+    {"y": None},
+]
 
 
 def outcome(run: Any) -> str:

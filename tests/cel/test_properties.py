@@ -84,9 +84,12 @@ def test_nothing_changes_before_the_horizon(depth: int) -> None:
             continue
         program = cel.compile(text, TIMED_ENV)
         data = {
-            "now": NOW, "due": NOW + timedelta(seconds=random.randrange(-60, 900)), "n": random.randrange(4),
-            "since": NOW - timedelta(seconds=random.randrange(900)), "span": timedelta(seconds=random.randrange(1500)),
-        }  # fmt: skip
+            "now": NOW,
+            "due": NOW + timedelta(seconds=random.randrange(-60, 900)),
+            "n": random.randrange(4),
+            "since": NOW - timedelta(seconds=random.randrange(900)),
+            "span": timedelta(seconds=random.randrange(1500)),
+        }
         now = program.run(data)
         if now.horizon is None:
             instants = [NOW + timedelta(seconds=random.randrange(1, 10**8)) for _ in range(4)]

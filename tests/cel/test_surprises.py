@@ -9,11 +9,30 @@ from muster.cel.library.registry import table
 from muster.cel.types import DYN
 
 LITERALS = (
-    "1", "-9223372036854775808", "18446744073709551615u", "1.5", "double('nan')", "double('inf')", "'x'", "''", "b'x'",
-    "true", "null", "[]", "[1, 'a']", "{}", "{'a': 1}", "{1: 2}", "timestamp('9999-12-31T23:59:59Z')",
-    "timestamp('0001-01-01T00:00:00Z')", "duration('2562047h')", "optional.none()", "optional.of(1)", "type(1)",
+    "1",
+    "-9223372036854775808",
+    "18446744073709551615u",
+    "1.5",
+    "double('nan')",
+    "double('inf')",
+    "'x'",
+    "''",
+    "b'x'",
+    "true",
+    "null",
+    "[]",
+    "[1, 'a']",
+    "{}",
+    "{'a': 1}",
+    "{1: 2}",
+    "timestamp('9999-12-31T23:59:59Z')",
+    "timestamp('0001-01-01T00:00:00Z')",
+    "duration('2562047h')",
+    "optional.none()",
+    "optional.of(1)",
+    "type(1)",
     "'2026'",
-)  # fmt: skip
+)
 
 
 def outcome(text: str) -> cel.EvaluationResult | None:

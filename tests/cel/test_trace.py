@@ -66,6 +66,10 @@ def test_outcomes_of_every_round_are_kept() -> None:
     program = cel.compile("[1, 2, 3].filter(n, n > 2 || n < 2)")
     trace = program.run({}, trace=True).trace
     assert trace is not None
-    gave = {(program.text[node.offset], way) for node in ast.walk(program.node)
-            for id_, way in trace.outcomes if node.id == id_}  # fmt: skip
+    gave = {
+        (program.text[node.offset], way)
+        for node in ast.walk(program.node)
+        for id_, way in trace.outcomes
+        if node.id == id_
+    }
     assert gave == {(">", True), (">", False), ("<", True), ("<", False), ("|", True), ("|", False)}

@@ -21,14 +21,17 @@ Body = dict[str, Any]
 
 
 def shown(kind: str, *bodies: Body, namespaced: bool = False, now: datetime = NOW) -> list[dict[str, str]]:
-    headers, cells = rows(kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], now,
-                          namespaced=namespaced)  # fmt: skip
+    headers, cells = rows(
+        kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], now, namespaced=namespaced
+    )
     return [dict(zip((heading.text for heading in headers), row, strict=True)) for row in cells]
 
 
 def conditions(**statuses: str) -> Body:
-    said = [{"type": type_, "status": status, "reason": f"{type_}Why", "lastTransitionTime": "2026-01-02T23:00:00Z"}
-            for type_, status in statuses.items()]  # fmt: skip
+    said = [
+        {"type": type_, "status": status, "reason": f"{type_}Why", "lastTransitionTime": "2026-01-02T23:00:00Z"}
+        for type_, status in statuses.items()
+    ]
     return {"status": {"conditions": said}}
 
 
@@ -73,13 +76,19 @@ def test_a_long_list_of_clusters_is_whole() -> None:
     many = {"status": {"decisions": [{"clusterName": f"c{number}"} for number in range(7)]}}
     few = {"status": {"decisions": [{"clusterName": "c0"}]}}
     assert [row["CLUSTERS"] for row in shown("PlacementDecision", many, few, {})] == [
-        "c0, c1, c2, c3, c4, c5, c6", "c0", "-",
-    ]  # fmt: skip
+        "c0, c1, c2, c3, c4, c5, c6",
+        "c0",
+        "-",
+    ]
 
 
 def test_what_counts_of_an_adapter() -> None:
-    accepted = {"observed_generation": 3, "observed_time": "2026-01-02T23:55:00Z", "adapter": "dns",
-                "conditions": [{"type": "Available", "status": "True"}]}  # fmt: skip
+    accepted = {
+        "observed_generation": 3,
+        "observed_time": "2026-01-02T23:55:00Z",
+        "adapter": "dns",
+        "conditions": [{"type": "Available", "status": "True"}],
+    }
     spec = {**accepted, "observed_generation": 4, "resource": {"kind": "NodePool", "name": "a"}}
     both, unread = shown(
         "AdapterReport",
@@ -128,40 +137,87 @@ def test_what_is_held_on_any_object_has_a_column() -> None:
 
 
 def test_a_kind_without_columns_of_its_own_shows_its_conditions() -> None:
-    [row] = shown("Odd", {"metadata": {"name": "o", "namespace": "n"}, **conditions(A="True", B="False")},
-                  namespaced=True)  # fmt: skip
+    [row] = shown(
+        "Odd", {"metadata": {"name": "o", "namespace": "n"}, **conditions(A="True", B="False")}, namespaced=True
+    )
     assert row == {"NAMESPACE": "n", "NAME": "o", "CONDITIONS": "A=True, B=False"}
 
 
 def test_every_kind_has_columns_and_each_example_a_cell_in_them() -> None:
     examples = {body["kind"]: body for body in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))}
     assert {kind.name for kind in ALL} <= COLUMNS.keys()
-    for name in ("ConditionPolicy", "TaintPolicy", "PulsePolicy", "NotificationPolicy", "ScorePolicy", "PolicyTest",
-                 "Projection", "Approval", "Waiver", "ClusterTaintPolicy", "EndpointSlice", "ClusterImageSet",
-                 "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ResourceBinding"):  # fmt: skip
+    for name in (
+        "ConditionPolicy",
+        "TaintPolicy",
+        "PulsePolicy",
+        "NotificationPolicy",
+        "ScorePolicy",
+        "PolicyTest",
+        "Projection",
+        "Approval",
+        "Waiver",
+        "ClusterTaintPolicy",
+        "EndpointSlice",
+        "ClusterImageSet",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ResourceBinding",
+    ):
         [row] = shown(name, examples[name])
         assert [cell for cell in row.values() if cell not in ("-", "0")][1:], (name, row)
 
 
-@pytest.mark.parametrize(("kind", "body", "said"), [
-    ("TaintPolicy", {"spec": {"target": {"kind": "Cluster"}, "taints": [{"key": "a.b/c", "effect": "NoSelect"}]}},
-     {"KIND": "Cluster", "TAINTS": "c:NoSelect"}),
-    ("AddOnPlacementScore", {"status": {"scores": [{"name": "cpu", "value": 4}, {"name": "cost", "value": -3}]}},
-     {"SCORES": "cpu=4, cost=-3", "VALID UNTIL": "-"}),
-    ("ManagedClusterAddOn", conditions(Available="True"), {"AVAILABLE": "True", "DEGRADED": "-", "PROGRESSING": "-"}),
-    ("Approval", {"spec": {"effects": [{"object": "Cluster/a", "effect": "removal"}]}},
-     {"EFFECTS": "removal of Cluster/a"}),
-    ("ConditionPolicy", {"spec": {"target": {"kinds": ["Cluster", "NodePool"]}, "type": "A", "rules": [{}, {}]}},
-     {"KIND": "Cluster, NodePool", "TYPE": "A", "RULES": "2"}),
-    ("Projection", {"spec": {"forEach": "cluster"}}, {"FOR EACH": "cluster", "PATH": "-"}),
-    ("Projection", {"spec": {"forEach": {"placement": "shop/web"}}}, {"FOR EACH": "placement shop/web", "PATH": "-"}),
-    ("ValidatingAdmissionPolicy", {"spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}},
-     {"VALIDATIONS": "0", "PARAMKIND": "v1/ConfigMap"}),
-    ("ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p", "paramRef": {"name": "x"}}},
-     {"POLICYNAME": "p", "PARAMREF": "*/x", "ACTIONS": "-"}),
-    ("EndpointSlice", {"addressType": "IPv4", "ports": [{"port": 80}], "endpoints": [{"addresses": ["10.0.0.1"]}]},
-     {"ADDRESSTYPE": "IPv4", "PORTS": "80", "ENDPOINTS": "10.0.0.1"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        (
+            "TaintPolicy",
+            {"spec": {"target": {"kind": "Cluster"}, "taints": [{"key": "a.b/c", "effect": "NoSelect"}]}},
+            {"KIND": "Cluster", "TAINTS": "c:NoSelect"},
+        ),
+        (
+            "AddOnPlacementScore",
+            {"status": {"scores": [{"name": "cpu", "value": 4}, {"name": "cost", "value": -3}]}},
+            {"SCORES": "cpu=4, cost=-3", "VALID UNTIL": "-"},
+        ),
+        (
+            "ManagedClusterAddOn",
+            conditions(Available="True"),
+            {"AVAILABLE": "True", "DEGRADED": "-", "PROGRESSING": "-"},
+        ),
+        (
+            "Approval",
+            {"spec": {"effects": [{"object": "Cluster/a", "effect": "removal"}]}},
+            {"EFFECTS": "removal of Cluster/a"},
+        ),
+        (
+            "ConditionPolicy",
+            {"spec": {"target": {"kinds": ["Cluster", "NodePool"]}, "type": "A", "rules": [{}, {}]}},
+            {"KIND": "Cluster, NodePool", "TYPE": "A", "RULES": "2"},
+        ),
+        ("Projection", {"spec": {"forEach": "cluster"}}, {"FOR EACH": "cluster", "PATH": "-"}),
+        (
+            "Projection",
+            {"spec": {"forEach": {"placement": "shop/web"}}},
+            {"FOR EACH": "placement shop/web", "PATH": "-"},
+        ),
+        (
+            "ValidatingAdmissionPolicy",
+            {"spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}},
+            {"VALIDATIONS": "0", "PARAMKIND": "v1/ConfigMap"},
+        ),
+        (
+            "ValidatingAdmissionPolicyBinding",
+            {"spec": {"policyName": "p", "paramRef": {"name": "x"}}},
+            {"POLICYNAME": "p", "PARAMREF": "*/x", "ACTIONS": "-"},
+        ),
+        (
+            "EndpointSlice",
+            {"addressType": "IPv4", "ports": [{"port": 80}], "endpoints": [{"addresses": ["10.0.0.1"]}]},
+            {"ADDRESSTYPE": "IPv4", "PORTS": "80", "ENDPOINTS": "10.0.0.1"},
+        ),
+    ],
+)
 def test_the_columns_of_policies_and_of_upstreams_kinds(kind: str, body: Body, said: dict[str, str]) -> None:
     [row] = shown(kind, body)
     assert {name: cell for name, cell in row.items() if name not in ("NAME", "NAMESPACE")} == said
@@ -171,9 +227,10 @@ def test_how_far_a_set_of_works_is() -> None:
     rollout = {"done": 12, "selected": 40, "revision": "abc123456789"}
     until = {"soaking": 2, "until": "2026-01-01T14:05:00Z"}
     fresh, soaking, failed = shown(
-        "ManifestWorkReplicaSet", {},
+        "ManifestWorkReplicaSet",
+        {},
         *({"status": {"muster": {"rollout": {**rollout, **more}}}} for more in (until, {"failed": ["a"]})),
-    )  # fmt: skip
+    )
     assert fresh["CLUSTERS"] == "-"
     assert soaking["CLUSTERS"] == "12/40 at abc123, 2 soaking until 2026-01-01T14:05:00Z"
     assert failed["CLUSTERS"] == "12/40 at abc123, 1 failed"
@@ -183,8 +240,11 @@ def test_a_calendar_is_open_or_says_why_not_and_until_when() -> None:
     spec = {"windows": [{"days": "Mon-Fri", "from": "09:00"}], "freezes": [{"period": "2026-01-03", "reason": "audit"}]}
     (frozen,) = shown("Calendar", {"spec": spec})
     assert frozen == {
-        "NAME": "o", "STATE": "closed", "UNTIL": "2026-01-05T09:00:00Z", "WHY": "calendar 'o' is frozen: audit"
-    }  # fmt: skip
+        "NAME": "o",
+        "STATE": "closed",
+        "UNTIL": "2026-01-05T09:00:00Z",
+        "WHY": "calendar 'o' is frozen: audit",
+    }
     (open_,) = shown("Calendar", {"spec": {}})
     assert open_ == {"NAME": "o", "STATE": "open", "UNTIL": "-", "WHY": "-"}
     (broken,) = shown("Calendar", {"spec": {"timeZone": "Mars"}})

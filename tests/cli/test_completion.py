@@ -60,9 +60,13 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     blob = made.git("rev-parse", "HEAD:remedies.yaml").strip()
     lines = "".join(f"100644 {blob}\tderived/managedclusters/{n % 256:02x}/c-{n:05}.yaml\n" for n in range(SIZE))
     subprocess.run(
-        ["git", "update-index", "--add", "--index-info"], cwd=made.path, env=made.environ, input=lines, text=True,
+        ["git", "update-index", "--add", "--index-info"],
+        cwd=made.path,
+        env=made.environ,
+        input=lines,
+        text=True,
         check=True,
-    )  # fmt: skip
+    )
     made.git("commit", "--quiet", "-m", "many")
     return made
 
@@ -71,9 +75,13 @@ def asked(repo: Repo, *words: str) -> list[str]:
     """What bash offers for the last of these words."""
     script = _BASH.format(words=" ".join(f"'{word}'" for word in ("muster", *words)), at=len(words))
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], cwd=repo.path, env={**repo.environ, "PATH": search_path()},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["bash", "--norc", "-c", script],
+        cwd=repo.path,
+        env={**repo.environ, "PATH": search_path()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     registered, *offered = done.stdout.splitlines()
     assert "-F _muster_completion" in registered
@@ -95,11 +103,16 @@ def test_bash_offers_names_of_the_fleet(repo: Repo) -> None:
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [(["get", "placement", "-n", "s"], ["shop"]), (["get", "clusters", "-n", ""], []), (["release", "m"], ["mine"]),
-     (["claim", "x", "--pool", ""], ["small"]), (["waive", "mus20"], ["MUS201", "MUS202"]),
-     (["waive", "MUS201", "remedy/"], ["remedy/dns-down"])],
+    [
+        (["get", "placement", "-n", "s"], ["shop"]),
+        (["get", "clusters", "-n", ""], []),
+        (["release", "m"], ["mine"]),
+        (["claim", "x", "--pool", ""], ["small"]),
+        (["waive", "mus20"], ["MUS201", "MUS202"]),
+        (["waive", "MUS201", "remedy/"], ["remedy/dns-down"]),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_values_are_offered_where_only_some_do(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, words: list[str], offered: list[str]
 ) -> None:
@@ -124,9 +137,11 @@ def spoken(folder: Path, environ: Mapping[str, str], **asked: str) -> str:
 
 @pytest.mark.parametrize(
     ("shell", "words"),
-    [("zsh", {"COMP_WORDS": "muster get cluster c-01234", "COMP_CWORD": "3"}),
-     ("fish", {"COMP_WORDS": "muster get cluster c-01234", "COMP_CWORD": "c-01234"})],
-)  # fmt: skip
+    [
+        ("zsh", {"COMP_WORDS": "muster get cluster c-01234", "COMP_CWORD": "3"}),
+        ("fish", {"COMP_WORDS": "muster get cluster c-01234", "COMP_CWORD": "c-01234"}),
+    ],
+)
 def test_what_other_shells_ask(repo: Repo, shell: str, words: Mapping[str, str]) -> None:
     script = spoken(repo.path, repo.environ, _MUSTER_COMPLETE=f"{shell}_source")
     assert "_muster_completion" in script

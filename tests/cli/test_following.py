@@ -45,8 +45,11 @@ def following(repo: Repo, out: Path, *arguments: str, end: signal.Signals = sign
     with out.open("w") as file:
         process = subprocess.Popen(
             [sys.executable, "-c", main, "get", "-w", "--repo", str(repo.path), *arguments],
-            env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=file, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            env={**repo.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
     try:
         yield Following(process, out)
     finally:
@@ -80,8 +83,13 @@ def test_rows_that_change_come_and_go(repo: Repo, tmp_path: Path) -> None:
         repo.commit({"a.yaml": None})
         seen.wait_for("DELETED", "a")
         assert [line[:2] for line in seen.lines] == [
-            ["EVENT", "NAME"], ["ADDED", "a"], ["ADDED", "b"], ["MODIFIED", "b"], ["ADDED", "c"], ["DELETED", "a"],
-        ]  # fmt: skip
+            ["EVENT", "NAME"],
+            ["ADDED", "a"],
+            ["ADDED", "b"],
+            ["MODIFIED", "b"],
+            ["ADDED", "c"],
+            ["DELETED", "a"],
+        ]
 
 
 def test_a_remote_is_followed_and_nothing_is_done_while_nothing_changes(repo: Repo, tmp_path: Path) -> None:
@@ -132,9 +140,12 @@ following.follow_refs = follow_refs
 main()
 """
     with subprocess.Popen(
-        [sys.executable, "-c", main, "wait", *arguments], env=dict(repo.environ), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        [sys.executable, "-c", main, "wait", *arguments],
+        env=dict(repo.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
         process.send_signal(number)

@@ -12,10 +12,21 @@ from muster.data.yaml.emitter import emit, file_text, flow
 from muster.data.yaml.loader import load_documents
 
 COMMANDS = (
-    "::add-mask::x", "  ::error file=a,line=1::x", "::set-output name=a::b", "##vso[task.complete result=Failed]x",
-    "##[error]x", "###[group]x", "####[x]##vso[y]", "##teamcity[message text='x']", "a ##vso[task.setvariable]b",
-    "\\##vso[x]", "\\\\##[x]", "#\u200b#[x]", "::warning::", "\t::debug::x",
-)  # fmt: skip
+    "::add-mask::x",
+    "  ::error file=a,line=1::x",
+    "::set-output name=a::b",
+    "##vso[task.complete result=Failed]x",
+    "##[error]x",
+    "###[group]x",
+    "####[x]##vso[y]",
+    "##teamcity[message text='x']",
+    "a ##vso[task.setvariable]b",
+    "\\##vso[x]",
+    "\\\\##[x]",
+    "#\u200b#[x]",
+    "::warning::",
+    "\t::debug::x",
+)
 CONTROLS = (
     "\x1b[31mred",
     "\x9b2J",
@@ -30,11 +41,16 @@ CONTROLS = (
     "\xada",
 )
 PLACES: tuple[Callable[[str], Any], ...] = (
-    lambda text: {"a": text}, lambda text: {"a": f"first\n{text}\nlast\n"}, lambda text: {"a": f"{text}\nlast"},
-    lambda text: {"a": [{"b": f"x\n    {text}\n"}, text]}, lambda text: [f"x\n{text}", text], lambda text: {text: text},
-    lambda text: {f"a\n{text}": {"b": f"a\n\n{text}\n"}}, lambda text: {"a": {"b": {"c": f"#!/bin/sh\n# x\n{text}\n"}}},
+    lambda text: {"a": text},
+    lambda text: {"a": f"first\n{text}\nlast\n"},
+    lambda text: {"a": f"{text}\nlast"},
+    lambda text: {"a": [{"b": f"x\n    {text}\n"}, text]},
+    lambda text: [f"x\n{text}", text],
+    lambda text: {text: text},
+    lambda text: {f"a\n{text}": {"b": f"a\n\n{text}\n"}},
+    lambda text: {"a": {"b": {"c": f"#!/bin/sh\n# x\n{text}\n"}}},
     lambda text: {"a": [[f"x\n{text}"]]},
-)  # fmt: skip
+)
 FORMATS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "yaml": (lambda tree: yaml_stream([tree, tree]), lambda text: list(yaml.load_all(text, yaml.CSafeLoader))[1]),
     "yaml 1.2": (emit, lambda text: load_documents(text.encode(), "").documents[0].body),

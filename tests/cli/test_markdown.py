@@ -1,7 +1,5 @@
 """Markdown that does nothing: whatever a name or a message is, the page has the same shape, and shows it as it is."""
 
-# ruff: noqa: E501 - a table
-
 import re
 from html import unescape
 
@@ -15,12 +13,55 @@ from muster.cli.markdown import code, folded, table, words
 from muster.data.printable import printable
 
 HOSTILE = [
-    "@everyone", "@org/team please look", "#1", "org/repo#2", "!3", "~bug", "$1", "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
-    "[x](https://evil.example)", "![x](https://evil.example/p.png)", "https://evil.example", "www.evil.example", "a@evil.example",
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</code></details>", "<!-- muster:plan -->", "-->", "&lt;b&gt;", "&#64;me",
-    "`a`", "``", "```\ncode", "a | b", "a || b |", "\\|", "\\", "*a*", "**b**", "_c_", "~~d~~", "# heading", "> quote", "- [ ] task", "1. one",
-    "line\nbreak", "a\r\nb", "a\u2028b", "\x1b[31mred", "tab\there", "\u202egnp.exe", "a\u200bb", "\ufeffx", "\U000e0041", "\ud800", ":tada:", "$x^2$", "{{ x }}",
-]  # fmt: skip
+    "@everyone",
+    "@org/team please look",
+    "#1",
+    "org/repo#2",
+    "!3",
+    "~bug",
+    "$1",
+    "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
+    "[x](https://evil.example)",
+    "![x](https://evil.example/p.png)",
+    "https://evil.example",
+    "www.evil.example",
+    "a@evil.example",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</code></details>",
+    "<!-- muster:plan -->",
+    "-->",
+    "&lt;b&gt;",
+    "&#64;me",
+    "`a`",
+    "``",
+    "```\ncode",
+    "a | b",
+    "a || b |",
+    "\\|",
+    "\\",
+    "*a*",
+    "**b**",
+    "_c_",
+    "~~d~~",
+    "# heading",
+    "> quote",
+    "- [ ] task",
+    "1. one",
+    "line\nbreak",
+    "a\r\nb",
+    "a\u2028b",
+    "\x1b[31mred",
+    "tab\there",
+    "\u202egnp.exe",
+    "a\u200bb",
+    "\ufeffx",
+    "\U000e0041",
+    "\ud800",
+    ":tada:",
+    "$x^2$",
+    "{{ x }}",
+]
 #: Nothing else: no sign that Markdown, HTML or a forge reads as more than itself.
 INERT = re.compile(r"(?:&#\d+;|[A-Za-z0-9 -]|[^\x00-\x7f])*")
 texts = st.one_of(
@@ -36,8 +77,9 @@ def shape(tokens: list[Token]) -> list[object]:
     """What a page consists of, apart from what its texts say; HTML counts by its bytes."""
     return [
         (token.type, token.tag, token.content if token.type.startswith("html") else "", shape(token.children or []))
-        for token in tokens if token.type not in ("text", "text_special")
-    ]  # fmt: skip
+        for token in tokens
+        if token.type not in ("text", "text_special")
+    ]
 
 
 def page(text: str) -> str:

@@ -25,8 +25,11 @@ def finding(severity: Severity) -> Finding:
 def test_a_finding_is_its_place_what_is_wrong_and_what_to_do() -> None:
     text = finding_text(finding(Severity.ERROR))
     assert text.splitlines() == [
-        "a\\n.yaml:3:5: error MUS101: it is \\x07wrong", "    x: 1", "       ^", "    hint: mend it",
-    ]  # fmt: skip
+        "a\\n.yaml:3:5: error MUS101: it is \\x07wrong",
+        "    x: 1",
+        "       ^",
+        "    hint: mend it",
+    ]
     assert tally([]) == "no findings"
     assert tally([finding(Severity.ERROR), finding(Severity.ERROR), finding(Severity.WARNING)]) == "2 errors, 1 warning"
 
@@ -38,9 +41,12 @@ def test_of_a_copied_folder_the_first_finding_is_printed_and_how_many_follow_fro
     files = ("a/b/cluster.yaml", "a/b/lease.yaml", "a/b/r/dns.yaml", "a/b/r/x.yaml", "a/c/cluster.yaml", "top.yaml")
     text = findings_text([*map(of, files), of("a/b/more.yaml", Code.NOT_YAML)])
     assert [line.partition(": ")[0] for line in text.splitlines()] == [
-        "a/b/cluster.yaml:1", "    and 3 more in a/b/, whose files set what others set", "a/c/cluster.yaml:1",
-        "top.yaml:1", "a/b/more.yaml:1",
-    ]  # fmt: skip
+        "a/b/cluster.yaml:1",
+        "    and 3 more in a/b/, whose files set what others set",
+        "a/c/cluster.yaml:1",
+        "top.yaml:1",
+        "a/b/more.yaml:1",
+    ]
     few = [of("a/x.yaml"), of("a/y.yaml"), of("b/x.yaml"), *(of(f"agents/{name}:lease.yaml") for name in "abcdef")]
     assert len(findings_text(few).splitlines()) == len(few)
 

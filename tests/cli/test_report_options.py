@@ -71,5 +71,5 @@ def test_policy_tests(muster: Run, tmp_path: Path) -> None:
     assert int(root.get("tests") or 0) == len(list(root.iter("testcase"))) > 1
     cases = json.loads(
         muster("test", "--repo", tmp_path, "--builtin", "-k", "managed-cluster-available", "-o", "json")[1]
-    )  # fmt: skip
+    )
     assert [case.get("name") for case in root.iter("testcase")] == [case["case"] or case["test"] for case in cases]

@@ -1,7 +1,5 @@
 """Findings in the formats of forges and CI: whatever a finding says, the report is one that their readers take."""
 
-# ruff: noqa: E501 - documents
-
 import json
 import re
 from dataclasses import replace
@@ -46,11 +44,24 @@ def test_every_report_is_offered(name: str) -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.builds(
-    Finding, st.sampled_from(Code), st.sampled_from(Severity), texts, texts, st.integers(0, 9), st.integers(0, 9),
-    st.none() | st.builds(MANAGED_CLUSTER.id, texts), texts,
-    st.just(""), st.sampled_from(["", "a: <b>\n@you: ```\n"]),
-), max_size=4))  # fmt: skip
+@given(
+    st.lists(
+        st.builds(
+            Finding,
+            st.sampled_from(Code),
+            st.sampled_from(Severity),
+            texts,
+            texts,
+            st.integers(0, 9),
+            st.integers(0, 9),
+            st.none() | st.builds(MANAGED_CLUSTER.id, texts),
+            texts,
+            st.just(""),
+            st.sampled_from(["", "a: <b>\n@you: ```\n"]),
+        ),
+        max_size=4,
+    )
+)
 def test_whatever_findings_say(findings: list[Finding]) -> None:
     for name in ("json", "sarif", "gitlab"):
         document = json.loads(REPORTS[name](findings))
@@ -63,9 +74,13 @@ def test_whatever_findings_say(findings: list[Finding]) -> None:
     assert all(re.match(r"::(error|warning|notice) [^:]*title=MUS\d{3}::", line) for line in lines)
     for one in findings:
         plain = Finding(
-            one.code, one.severity, "x" * bool(one.message), "x" * bool(one.file), hint="x" * bool(one.hint),
+            one.code,
+            one.severity,
+            "x" * bool(one.message),
+            "x" * bool(one.file),
+            hint="x" * bool(one.hint),
             example="x\nx\n" * bool(one.example),
-        )  # fmt: skip
+        )
         assert shape(parsed(REPORTS["markdown"]([one]))) == shape(parsed(REPORTS["markdown"]([plain])))
 
 
@@ -86,12 +101,20 @@ def test_sarif() -> None:
     first, second, third = run["results"]
     assert first.pop("partialFingerprints").keys() == {"muster/v1"}
     assert first == {
-        "ruleId": "MUS101", "ruleIndex": 0, "level": "error", "message": {"text": "two files set spec.x: a.yaml:3\ndrop one"},
-        "locations": [{
-            "physicalLocation": {"artifactLocation": {"uri": "a%20b.yaml"}, "region": {"startLine": 3, "startColumn": 5}},
-            "logicalLocations": [{"fullyQualifiedName": "ManagedCluster/a"}],
-        }],
-    }  # fmt: skip
+        "ruleId": "MUS101",
+        "ruleIndex": 0,
+        "level": "error",
+        "message": {"text": "two files set spec.x: a.yaml:3\ndrop one"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": "a%20b.yaml"},
+                    "region": {"startLine": 3, "startColumn": 5},
+                },
+                "logicalLocations": [{"fullyQualifiedName": "ManagedCluster/a"}],
+            }
+        ],
+    }
     assert second["message"]["text"] == "50 % \\[sure\\] {{0}, \\\\o/"
     assert (third["level"], "locations" in third, third["ruleIndex"]) == ("warning", False, 1)
 
@@ -126,8 +149,9 @@ def test_annotations() -> None:
 def test_code_quality() -> None:
     issues = json.loads(REPORTS["gitlab"]([ERROR, LOOSE]))
     assert [(issue["severity"], issue["location"]) for issue in issues] == [
-        ("critical", {"path": "a b.yaml", "lines": {"begin": 3}}), ("minor", {"path": "fleet.yaml", "lines": {"begin": 1}}),
-    ]  # fmt: skip
+        ("critical", {"path": "a b.yaml", "lines": {"begin": 3}}),
+        ("minor", {"path": "fleet.yaml", "lines": {"begin": 1}}),
+    ]
     assert issues[0]["description"] == "MUS101: two files set spec.x: a.yaml:3"
 
 
@@ -136,8 +160,11 @@ def test_junit_fails_for_errors_alone() -> None:
     assert (root.get("tests"), root.get("failures")) == ("2", "1")
     bad, fine = root.findall("testsuite/testcase")
     assert (bad.get("classname"), bad.get("name"), bad.get("file"), bad.get("line")) == (
-        "a b.yaml", "MUS101 ManagedCluster/a", "a b.yaml", "3",
-    )  # fmt: skip
+        "a b.yaml",
+        "MUS101 ManagedCluster/a",
+        "a b.yaml",
+        "3",
+    )
     assert bad.findtext("failure") == "a b.yaml:3:5: error MUS101: two files set spec.x: a.yaml:3\n    hint: drop one"
     assert fine.findtext("system-out") == "warning MUS420: a, b stay"
     (passed,) = ElementTree.fromstring(REPORTS["junit"]([])).iter("testcase")

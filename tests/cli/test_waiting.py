@@ -11,9 +11,12 @@ NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
 
 def request(*conditions: Tree, **status: Tree) -> Tree:
-    return {"kind": "CertificateSigningRequest", "spec": {"request": "no request"},
-            "metadata": {"name": "r", "creationTimestamp": "2026-01-01T00:00:00Z"},
-            "status": {"conditions": list(conditions), **status}}  # fmt: skip
+    return {
+        "kind": "CertificateSigningRequest",
+        "spec": {"request": "no request"},
+        "metadata": {"name": "r", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "status": {"conditions": list(conditions), **status},
+    }
 
 
 @pytest.mark.parametrize(

@@ -30,18 +30,34 @@ REMOVE = "hive.openshift.io/remove-cluster-from-pool"
 #: What a case of each kind may expect.
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "ClusterPool": (
-        "error", "pool_status", "buckets", "broken", "assignments", "assignment_count", "actions", "conditions",
-        "claim_conditions", "customizations", "order_unspecified", "outcomes", "pool_released",
+        "error",
+        "pool_status",
+        "buckets",
+        "broken",
+        "assignments",
+        "assignment_count",
+        "actions",
+        "conditions",
+        "claim_conditions",
+        "customizations",
+        "order_unspecified",
+        "outcomes",
+        "pool_released",
     ),
     "ClusterClaim": ("error", "actions", "claim_status", "requeue_after", "rbac"),
     "ClusterDeployment": ("error", "actions", "conditions", "status_power_state", "requeue_after"),
-}  # fmt: skip
+}
 #: What a case may give, and what a probe of a cloud or a cluster may have shown.
 _GIVEN = ("now", "objects", "dependencies", "observed")
 _OBSERVED = (
-    "platform_supported", "machines_stopped", "machines_running", "machines_not_running", "stop_error", "start_error",
+    "platform_supported",
+    "machines_stopped",
+    "machines_running",
+    "machines_not_running",
+    "stop_error",
+    "start_error",
     "target_cluster",
-)  # fmt: skip
+)
 
 
 # -- reading cases
@@ -300,6 +316,7 @@ def outcome_of(case: Tree, compatibility: str, name: str) -> Outcome:
     compared = (*(("keys", *stray) for stray in strays), *_COMPARE[kind](result), *_error_mismatch(result))
     wrong = [(what, wanted, have) for what, wanted, have in compared if wanted != have]
     return outcome(
-        case["area"], name,
+        case["area"],
+        name,
         ((f"{what} {wanted}", have if isinstance(have, Doubt) else f"{what} {have}") for what, wanted, have in wrong),
-    )  # fmt: skip
+    )

@@ -23,8 +23,10 @@ def reported(case: Tree) -> Tree:
     if report is None:
         return case
     conditions, state = report
-    objects = [_with(obj, conditions, state, case["given"]["now"]) if _is_its(case, obj) else obj
-               for obj in case["given"]["objects"]]  # fmt: skip
+    objects = [
+        _with(obj, conditions, state, case["given"]["now"]) if _is_its(case, obj) else obj
+        for obj in case["given"]["objects"]
+    ]
     return {**case, "given": {**case["given"], "objects": objects}}
 
 

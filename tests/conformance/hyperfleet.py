@@ -83,10 +83,23 @@ def judge(case: Json) -> Outcome:
 
 #: What a case may give.
 _GIVEN = (
-    "now", "resource", "required_adapters", "stored_reports", "incoming_reports", "recompute", "last_pulse",
-    "expressions", "condition_rules", "message_decision", "message_data", "topic", "resource_selector", "adapter",
-    "job", "update",
-)  # fmt: skip
+    "now",
+    "resource",
+    "required_adapters",
+    "stored_reports",
+    "incoming_reports",
+    "recompute",
+    "last_pulse",
+    "expressions",
+    "condition_rules",
+    "message_decision",
+    "message_data",
+    "topic",
+    "resource_selector",
+    "adapter",
+    "job",
+    "update",
+)
 _AREAS = frozenset(
     {"acceptance", "adapter-task", "aggregation", "deletion", "expressions", "extra-conditions", "generation"}
     | {"pulse", "pulse-config"}
@@ -183,20 +196,28 @@ class _Check:
         known: dict[str, str] = {}
         for name, expression in (self.given.get("expressions") or {}).items():
             known[name] = translated(expression, known)
-            self._policy(f"expression-{name}", f"Expression.{name}", [
-                {"name": "nothing", "when": "size(reports) == 0", "status": "False", "reason": "NoReports"},
-                {"name": "it", "statusExpression": f"{known[name]} ? 'True' : 'False'", "reason": "Expression"},
-            ])  # fmt: skip
+            self._policy(
+                f"expression-{name}",
+                f"Expression.{name}",
+                [
+                    {"name": "nothing", "when": "size(reports) == 0", "status": "False", "reason": "NoReports"},
+                    {"name": "it", "statusExpression": f"{known[name]} ? 'True' : 'False'", "reason": "Expression"},
+                ],
+            )
         for index, rule in enumerate(self.given.get("condition_rules") or []):
             self._policy(f"mapped-{index}", rule["type"], [{"name": "mapped", **mapped(rule)}])
         if self.given.get("message_data") or self.given.get("topic"):
             self._event_policy()
 
     def _policy(self, name: str, type_: str, rules: list[Json]) -> None:
-        self.fleet.write(f"policies/{name}.yaml", {
-            "kind": "ConditionPolicy", "metadata": {"name": name},
-            "spec": {"target": {"kind": self.fleet.kind.name}, "type": type_, "rules": rules},
-        })  # fmt: skip
+        self.fleet.write(
+            f"policies/{name}.yaml",
+            {
+                "kind": "ConditionPolicy",
+                "metadata": {"name": name},
+                "spec": {"target": {"kind": self.fleet.kind.name}, "type": type_, "rules": rules},
+            },
+        )
 
     def _event_policy(self) -> None:
         """The built-in pulses with the case's payload."""
@@ -205,9 +226,14 @@ class _Check:
         event = {"source": "hyperfleet-sentinel", "topic": self.given.get("topic", "")}
         if data := self.given.get("message_data"):
             event["data"] = _translated_tree(data)
-        self.fleet.write("policies/pulses.yaml", {
-            "kind": "PulsePolicy", "metadata": {"name": POLICY}, "spec": {**spec, "event": event},
-        })  # fmt: skip
+        self.fleet.write(
+            "policies/pulses.yaml",
+            {
+                "kind": "PulsePolicy",
+                "metadata": {"name": POLICY},
+                "spec": {**spec, "event": event},
+            },
+        )
 
     # -- running
 
@@ -461,12 +487,27 @@ class _Check:
 
 
 _REPORT_FIELDS = (
-    "adapter", "observed_generation", "last_report_time", "created_time", "conditions", "data", "metadata",
-)  # fmt: skip
+    "adapter",
+    "observed_generation",
+    "last_report_time",
+    "created_time",
+    "conditions",
+    "data",
+    "metadata",
+)
 _CONDITION_FIELDS = (
-    "type", "upstream_type", "status", "reason", "upstream_reason", "message", "upstream_message",
-    "observed_generation", "last_updated_time", "last_transition_time", "created_time",
-)  # fmt: skip
+    "type",
+    "upstream_type",
+    "status",
+    "reason",
+    "upstream_reason",
+    "message",
+    "upstream_message",
+    "observed_generation",
+    "last_updated_time",
+    "last_transition_time",
+    "created_time",
+)
 
 
 _CHECKS: Mapping[str, Callable[[_Check, Json, Run], Iterator[tuple[str, str]]]] = {

@@ -98,16 +98,20 @@ class CaseFleet:
 
     def _lay_out(self) -> None:
         required = self.given.get("required_adapters") or []
-        self.write("fleet.yaml", {"kind": "Fleet", "metadata": {"name": "fleet"},
-                                  "spec": {"adapters": {self.kind.name: required}}})  # fmt: skip
+        self.write(
+            "fleet.yaml",
+            {"kind": "Fleet", "metadata": {"name": "fleet"}, "spec": {"adapters": {self.kind.name: required}}},
+        )
         self.write("resource.yaml", self._object(self.given.get("update") or {}))
         if not self.exists:
             del self.files["resource.yaml"]
             return
         if self.resource.get("has_active_children"):
             # Node pools are marked with their cluster; one with an error in it cannot be, and so is active still.
-            self.write("child.yaml", {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster},
-                                      "spec": "none"})  # fmt: skip
+            self.write(
+                "child.yaml",
+                {"kind": "NodePool", "metadata": {"name": "child", "namespace": self.cluster}, "spec": "none"},
+            )
         self.derive(self.id, self._earlier_state())
         for report in self._stored_reports():
             self._derive_report(report)
@@ -126,8 +130,12 @@ class CaseFleet:
             "ownerKind": references.get("kind"),
         }
         metadata["annotations"] = {name: value for name, value in notes.items() if value}
-        return {"apiVersion": self.kind.api_version, "kind": self.kind.name, "metadata": metadata,
-                "spec": self._spec(update.get("spec", self.resource.get("spec")))}  # fmt: skip
+        return {
+            "apiVersion": self.kind.api_version,
+            "kind": self.kind.name,
+            "metadata": metadata,
+            "spec": self._spec(update.get("spec", self.resource.get("spec"))),
+        }
 
     def _spec(self, spec: Json) -> Json:
         """The resource's spec. A Karmada Cluster's has a schema, so the opaque one travels in a field for any text."""
@@ -143,12 +151,15 @@ class CaseFleet:
         deleting = "deletionTimestamp" in old["metadata"]
         conditions = [
             {
-                "type": c["type"], "status": c["status"], "reason": c.get("reason", "Earlier"),
-                "message": c.get("message", ""), "lastTransitionTime": c.get("last_transition_time", self.changed),
+                "type": c["type"],
+                "status": c["status"],
+                "reason": c.get("reason", "Earlier"),
+                "message": c.get("message", ""),
+                "lastTransitionTime": c.get("last_transition_time", self.changed),
                 "observedGeneration": c.get("observed_generation", self.resource["generation"]),
             }
             for c in self.resource.get("status", {}).get("conditions") or []
-        ]  # fmt: skip
+        ]
         return {
             "metadata": {
                 "generation": self.resource["generation"],
@@ -177,11 +188,15 @@ class CaseFleet:
         generation = min(ready.get("observed_generation", 1), self.resource["generation"])
         for adapter in self.given.get("required_adapters") or []:
             yield {
-                "adapter": adapter, "observed_generation": generation,
-                "last_report_time": ready["last_updated_time"], "created_time": ready["last_updated_time"],
-                "conditions": [{"type": name, "status": ready["status"] if name == "Available" else "True"}
-                               for name in ("Available", "Applied", "Health")],
-            }  # fmt: skip
+                "adapter": adapter,
+                "observed_generation": generation,
+                "last_report_time": ready["last_updated_time"],
+                "created_time": ready["last_updated_time"],
+                "conditions": [
+                    {"type": name, "status": ready["status"] if name == "Available" else "True"}
+                    for name in ("Available", "Applied", "Health")
+                ],
+            }
 
     def _derive_report(self, stored: Json) -> None:
         time = stored["last_report_time"]

@@ -333,10 +333,14 @@ def _taint_merge(case: Case, expect: Json) -> Wrong:
         if taints := [
             {k: v for k, v in t.items() if k != "timeAdded"} for t in dig(case, "given", "params", field) or ()
         ]:
-            world.put({
-                "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name},
-                "spec": {when: marked, "taints": taints},
-            })  # fmt: skip
+            world.put(
+                {
+                    "apiVersion": "policy.karmada.io/v1alpha1",
+                    "kind": "ClusterTaintPolicy",
+                    "metadata": {"name": name},
+                    "spec": {when: marked, "taints": taints},
+                }
+            )
     for key in [key for key in world.inputs if key[0] == "Cluster"]:
         world.report(key[2], {"type": "Merge", "status": "True", "reason": "Conformance"})
     yield from _compare(world.evaluate(case["given"]["now"]), expect, _type_of(case))
@@ -387,9 +391,11 @@ def _detection(node: Json) -> Json:
     conditions = {c["type"]: c for c in mappings_at(node, "status", "conditions")}
     seen = conditions.get(DNS, {})
     found_ = {
-        "source": node["metadata"]["name"], "type": DNS, "status": seen.get("status", "Unknown"),
+        "source": node["metadata"]["name"],
+        "type": DNS,
+        "status": seen.get("status", "Unknown"),
         "nodeReady": dig(conditions, "Ready", "status") == "True",
-    }  # fmt: skip
+    }
     return {**found_, **({"lastUpdateTime": seen["lastHeartbeatTime"]} if seen.get("lastHeartbeatTime") else {})}
 
 

@@ -64,10 +64,11 @@ def _explicitly_empty(case: Case) -> bool:
     event = case["given"].get("event") or {}
     bodies = [*_remedies(case), *(body for body in (event.get("object"), event.get("oldObject")) if body)]
     return any(
-        dig(r, "spec", "clusterAffinity") == {} or dig(r, "spec", "clusterAffinity", "clusterNames") == []
+        dig(r, "spec", "clusterAffinity") == {}
+        or dig(r, "spec", "clusterAffinity", "clusterNames") == []
         or dig(r, "spec", "decisionMatches") == []
         for r in bodies
-    )  # fmt: skip
+    )
 
 
 def _with_empties(selecting: bool) -> Callable[[Case], Json]:
@@ -79,17 +80,26 @@ def _with_empties(selecting: bool) -> Callable[[Case], Json]:
         remedies = {body["metadata"]["name"]: body for body in _remedies(case)}
         if "remedyActions" in case["expect"]:
             found["remedyActions"] = {
-                name: sorted({action for remedy in remedies.values()
-                              if _selects(remedy, name, selecting) and _matches(remedy, cluster, selecting)
-                              for action in dig(remedy, "spec", "actions") or ()})
+                name: sorted(
+                    {
+                        action
+                        for remedy in remedies.values()
+                        if _selects(remedy, name, selecting) and _matches(remedy, cluster, selecting)
+                        for action in dig(remedy, "spec", "actions") or ()
+                    }
+                )
                 for name, cluster in clusters.items()
-            }  # fmt: skip
+            }
         for key, one in (("selects", _selects), ("matches", _matches)):
             told = {
-                remedy: {name: one(remedies[remedy], name if one is _selects else clusters[name], selecting)
-                         for name in names if name in clusters}
-                for remedy, names in (case["expect"].get(key) or {}).items() if remedy in remedies
-            }  # fmt: skip
+                remedy: {
+                    name: one(remedies[remedy], name if one is _selects else clusters[name], selecting)
+                    for name in names
+                    if name in clusters
+                }
+                for remedy, names in (case["expect"].get(key) or {}).items()
+                if remedy in remedies
+            }
             if told:
                 found[key] = told
         if isinstance(case["expect"].get("relatedRemedies"), dict):
@@ -122,8 +132,9 @@ def _matches(remedy: Json, cluster: Json, selecting: bool) -> bool:
     wanted = [match["clusterConditionMatch"] for match in matches if match.get("clusterConditionMatch")]
     return any(
         (statuses[w["conditionType"]] == w["conditionStatus"]) is (w["operator"] == "Equal")
-        for w in wanted if w["conditionType"] in statuses
-    )  # fmt: skip
+        for w in wanted
+        if w["conditionType"] in statuses
+    )
 
 
 # -- thresholds: the memory lies in the derived file
@@ -258,8 +269,9 @@ def _monitored(case: Case, *, by_renewal: bool) -> Json:
     startup = parse_duration(params.get("clusterStartupGracePeriod", "60s"))
     renewals = {
         body["metadata"]["name"]: parse_time(body["spec"]["renewTime"])
-        for body in case["given"]["objects"] if body["kind"] == "Lease"
-    }  # fmt: skip
+        for body in case["given"]["objects"]
+        if body["kind"] == "Lease"
+    }
     clusters = {body["metadata"]["name"]: body for body in case["given"]["objects"] if body["kind"] == "Cluster"}
     ready = {name: _ready(body) for name, body in clusters.items()}
     memory: dict[str, _Monitored] = {}
@@ -303,8 +315,9 @@ def _monitored(case: Case, *, by_renewal: bool) -> Json:
         fields = ("type", "status", "reason")
         told = {
             name: [{k: stands[name][k] for k in fields if k in stands[name]}] if stands[name] else []
-            for name in wanted.get("conditions") or () if name in stands
-        }  # fmt: skip
+            for name in wanted.get("conditions") or ()
+            if name in stands
+        }
         timeline.append({"at": step["at"], **({"conditions": told} if told else {})})
     return {"timeline": timeline, **{k: v for k, v in timeline[-1].items() if k != "at"}}
 
@@ -337,10 +350,16 @@ def _skips(case: Case) -> bool:
 def _last_verdict(case: Case) -> Json:
     """Upstream's: nothing is written, so what stood stands."""
     clusters = {body["metadata"]["name"]: body for body in case["given"]["objects"] if body["kind"] == "Cluster"}
-    return {"conditions": {name: [
-        {"type": c["type"], "status": c["status"]}
-        for c in dig(clusters.get(name), "status", "conditions") or () if c["type"] == _DNS
-    ] for name in case["expect"].get("conditions") or ()}}  # fmt: skip
+    return {
+        "conditions": {
+            name: [
+                {"type": c["type"], "status": c["status"]}
+                for c in dig(clusters.get(name), "status", "conditions") or ()
+                if c["type"] == _DNS
+            ]
+            for name in case["expect"].get("conditions") or ()
+        }
+    }
 
 
 def _unknown(case: Case) -> Json:
@@ -352,20 +371,28 @@ def _unknown(case: Case) -> Json:
 DIFFERENCES = (
     Difference(
         "seed 003: an empty clusterAffinity or decisionMatches means the same as an absent one",
-        _explicitly_empty, _with_empties(selecting=False), _with_empties(selecting=True),
+        _explicitly_empty,
+        _with_empties(selecting=False),
+        _with_empties(selecting=True),
     ),
     Difference(
         "damping has its memory in the derived file, so a restart forgets nothing; one that another writer "
         "overruled lasts for its threshold again",
-        _forgets, lambda case: _damped(case, _InMemory(case)), lambda case: _damped(case, _InFile(case)),
+        _forgets,
+        lambda case: _damped(case, _InMemory(case)),
+        lambda case: _damped(case, _InFile(case)),
     ),
     Difference(
         "the age of a lease is counted from its renewTime, not from when a monitor saw it; what an agent reported "
         "counts again once its lease is renewed, and not before; and an Unknown gets the reason that holds now",
-        _sees, lambda case: _monitored(case, by_renewal=False), lambda case: _monitored(case, by_renewal=True),
+        _sees,
+        lambda case: _monitored(case, by_renewal=False),
+        lambda case: _monitored(case, by_renewal=True),
     ),
     Difference(
         "a detector's word that is stale or incomplete is Unknown; Karmada keeps the last verdict for ever",
-        _skips, _last_verdict, _unknown,
+        _skips,
+        _last_verdict,
+        _unknown,
     ),
-)  # fmt: skip
+)

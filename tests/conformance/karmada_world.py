@@ -133,9 +133,12 @@ def settle_prior(world: World, body: Json, *, builtin_taints: bool) -> Json:
 def cluster(name: str, **status: Json) -> Json:
     """A cluster with nothing to it but its status."""
     return {
-        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
-        "spec": {"syncMode": "Push"}, "status": status,
-    }  # fmt: skip
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name},
+        "spec": {"syncMode": "Push"},
+        "status": status,
+    }
 
 
 def found(run: muster.Run, kind: str, name: str, namespace: str = "") -> Json:
@@ -150,15 +153,37 @@ def found(run: muster.Run, kind: str, name: str, namespace: str = "") -> Json:
 #: What a case may give, and what can happen in an observation.
 _GIVEN = ("now", "objects", "request", "event", "observations", "concurrentWrite", "params", "state", "probe", "alarm")
 _OBSERVED = (
-    "at", "ready", "observed", "probe", "cluster", "node", "setCondition", "create", "update", "apply", "replace",
-    "delete", "event", "renewLease", "controllerRestart",
-)  # fmt: skip
+    "at",
+    "ready",
+    "observed",
+    "probe",
+    "cluster",
+    "node",
+    "setCondition",
+    "create",
+    "update",
+    "apply",
+    "replace",
+    "delete",
+    "event",
+    "renewLease",
+    "controllerRestart",
+)
 _EVENTS = ("monitor", "controllerRestart", "detectorRestart")
 _PARAMS = (
-    "clusterSuccessThreshold", "clusterFailureThreshold", "successThreshold", "failureThreshold", "staleThreshold",
-    "clusterMonitorPeriod", "clusterMonitorGracePeriod", "clusterStartupGracePeriod", "allowNoExecuteTaintPolicy",
-    "taintsToAdd", "taintsToRemove", "detectPeriod",
-)  # fmt: skip
+    "clusterSuccessThreshold",
+    "clusterFailureThreshold",
+    "successThreshold",
+    "failureThreshold",
+    "staleThreshold",
+    "clusterMonitorPeriod",
+    "clusterMonitorGracePeriod",
+    "clusterStartupGracePeriod",
+    "allowNoExecuteTaintPolicy",
+    "taintsToAdd",
+    "taintsToRemove",
+    "detectPeriod",
+)
 _REMEMBERED = ("readyCondition", "status", "condition", "thresholdStartTime")
 
 

@@ -41,9 +41,20 @@ def _has_no_default_set(case: Json) -> bool:
 
 #: What a case may give.
 _GIVEN = (
-    "now", "objects", "trigger", "key", "features", "csr_decoded", "permissions", "auto_approve_users", "request",
-    "old_object", "probe", "first_failure_at", "reconciler",
-)  # fmt: skip
+    "now",
+    "objects",
+    "trigger",
+    "key",
+    "features",
+    "csr_decoded",
+    "permissions",
+    "auto_approve_users",
+    "request",
+    "old_object",
+    "probe",
+    "first_failure_at",
+    "reconciler",
+)
 _PROBE = ("livez", "healthz", "body", "first_failure_at")
 
 

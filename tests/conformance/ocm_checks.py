@@ -47,9 +47,12 @@ _WRITTEN: Mapping[str, frozenset[str]] = {
 }
 #: What one of an agent's reconcilers writes, by the beginning of its name.
 _RECONCILERS: Mapping[str, frozenset[str]] = {
-    "join": frozenset({"ManagedClusterJoined"}), "available": frozenset({AVAILABLE}),
-    "resource": frozenset(), "claim": frozenset(), "managed": frozenset(),
-}  # fmt: skip
+    "join": frozenset({"ManagedClusterJoined"}),
+    "available": frozenset({AVAILABLE}),
+    "resource": frozenset(),
+    "claim": frozenset(),
+    "managed": frozenset(),
+}
 _ALL = frozenset().union(*_WRITTEN.values()) | HUB_CONDITIONS
 
 
@@ -69,8 +72,10 @@ def _changed(expected: bool, fleet: CaseFleet, run: muster.Run) -> Iterator[Prob
     objects = by_label(run)
     types = _types(fleet)
     labels = [(b["kind"], b["metadata"].get("namespace", ""), b["metadata"]["name"]) for b in fleet.known]
-    pairs = [(_written(body, types, fleet.area), _written(objects.get(label, {}), types, fleet.area))
-             for body, label in zip(fleet.known, labels, strict=True)]  # fmt: skip
+    pairs = [
+        (_written(body, types, fleet.area), _written(objects.get(label, {}), types, fleet.area))
+        for body, label in zip(fleet.known, labels, strict=True)
+    ]
     wrote = [pair for pair in pairs if pair[0] != pair[1]]
     given = {body["metadata"]["name"]: body["metadata"].get("finalizers", []) for body in fleet.known}
     expect = fleet.case["expect"]
@@ -290,20 +295,28 @@ def placed(run: muster.Run, namespace: str, name: str) -> Mapping[str, Json]:
     """What a Placement chose: clusters, groups and PlacementDecisions."""
     status = by_label(run).get((PLACEMENT.name, namespace, name), {}).get("status", {})
     shards = [
-        body for (kind, space, _), body in by_label(run).items()
+        body
+        for (kind, space, _), body in by_label(run).items()
         if (kind, space) == (PLACEMENT_DECISION.name, namespace) and body["metadata"]["labels"][_PLACEMENT] == name
-    ]  # fmt: skip
+    ]
     groups = [
-        {"index": g["decisionGroupIndex"], "name": g["decisionGroupName"], "count": g["clusterCount"],
-         "decisions": g["decisions"]}
+        {
+            "index": g["decisionGroupIndex"],
+            "name": g["decisionGroupName"],
+            "count": g["clusterCount"],
+            "decisions": g["decisions"],
+        }
         for g in status.get("decisionGroups", [])
-    ]  # fmt: skip
+    ]
     decisions = [
-        {"name": body["metadata"]["name"], "group_index": body["metadata"]["labels"].get(f"{_GROUP}index", "0"),
-         "group_name": body["metadata"]["labels"].get(f"{_GROUP}name", ""),
-         "clusters": [entry["clusterName"] for entry in body["status"]["decisions"]]}
+        {
+            "name": body["metadata"]["name"],
+            "group_index": body["metadata"]["labels"].get(f"{_GROUP}index", "0"),
+            "group_name": body["metadata"]["labels"].get(f"{_GROUP}name", ""),
+            "clusters": [entry["clusterName"] for entry in body["status"]["decisions"]],
+        }
         for body in shards
-    ]  # fmt: skip
+    ]
     return {
         "clusters": sorted(cluster for decision in decisions for cluster in decision["clusters"]),
         "numberOfSelectedClusters": status.get("numberOfSelectedClusters"),
@@ -324,9 +337,11 @@ def _scores(expected: list[Json], fleet: CaseFleet, run: muster.Run) -> Iterator
     for entry in expected:
         yield from unknown_keys(entry, ("prioritizer", "scores", "weight"), "expect.scores[]")
         given = {
-            cluster: (score.weight, score.score) for cluster, reason in reasons.items() for score in reason.scores
+            cluster: (score.weight, score.score)
+            for cluster, reason in reasons.items()
+            for score in reason.scores
             if score.prioritizer == entry["prioritizer"]
-        }  # fmt: skip
+        }
         for cluster, score in entry["scores"].items():
             weight = entry.get("weight", given.get(cluster, (None,))[0])
             found = given.get(cluster)
@@ -422,10 +437,12 @@ def _created_lease(expected: Json, _fleet: CaseFleet, run: muster.Run) -> Iterat
         yield expected, "no such Lease"
         return
     have = {
-        "name": body["metadata"]["name"], "namespace": body["metadata"]["namespace"],
-        "labels": body["metadata"]["labels"], "holderIdentity": body["spec"]["holderIdentity"],
+        "name": body["metadata"]["name"],
+        "namespace": body["metadata"]["namespace"],
+        "labels": body["metadata"]["labels"],
+        "holderIdentity": body["spec"]["holderIdentity"],
         "renewTime": parse_time(body["spec"]["renewTime"]),
-    }  # fmt: skip
+    }
     wanted = {**expected, "renewTime": parse_time(expected["renewTime"])}
     if wanted != have:
         yield wanted, have
@@ -488,10 +505,27 @@ def _timed(id_: ObjectId, run: muster.Run) -> Iterator[Any]:
 
 
 CHECKS: Mapping[str, Check] = {
-    "error": _error, "changed": _changed, "conditions": _conditions, "absent_conditions": _absent, "taints": _taints,
-    "mutated": _mutated, "decisions": _decisions, "scores": _scores, "total_scores": _total_scores,
-    "filtered": _filtered, "unscheduled_count": _unscheduled, "creates": _creates, "deletes": _deletes,
-    "created_lease": _created_lease, "spec": _spec, "annotations": _annotations, "approved": _approved,
-    "requeue_after_seconds": _requeue_after, "requeue_at": _requeue_at, "events": _events, "finalizers": _finalizers,
-    "error_contains": _error_contains, "sar_called": _asked,
-}  # fmt: skip
+    "error": _error,
+    "changed": _changed,
+    "conditions": _conditions,
+    "absent_conditions": _absent,
+    "taints": _taints,
+    "mutated": _mutated,
+    "decisions": _decisions,
+    "scores": _scores,
+    "total_scores": _total_scores,
+    "filtered": _filtered,
+    "unscheduled_count": _unscheduled,
+    "creates": _creates,
+    "deletes": _deletes,
+    "created_lease": _created_lease,
+    "spec": _spec,
+    "annotations": _annotations,
+    "approved": _approved,
+    "requeue_after_seconds": _requeue_after,
+    "requeue_at": _requeue_at,
+    "events": _events,
+    "finalizers": _finalizers,
+    "error_contains": _error_contains,
+    "sar_called": _asked,
+}

@@ -50,9 +50,10 @@ def _lacks_report(case: Json) -> bool:
 def _not_reported(case: Json, expect: Json) -> None:
     expect["absent_conditions"].remove(AVAILABLE)
     accepted = [
-        body for body in case["given"]["objects"]
+        body
+        for body in case["given"]["objects"]
         if body["kind"] == "ManagedCluster" and body.get("spec", {}).get("hubAcceptsClient")
-    ]  # fmt: skip
+    ]
     for body in accepted:
         wanted = {"type": AVAILABLE, "status": "Unknown", "reason": "ManagedClusterStatusNotReported"}
         expect.setdefault("conditions", []).append(
@@ -66,15 +67,18 @@ def _was_unknown(case: Json) -> list[Json]:
         return []
     stood = {
         body["metadata"]["name"]: condition
-        for body in case["given"]["objects"] if body["kind"] == "ManagedCluster"
+        for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster"
         for condition in body.get("status", {}).get("conditions") or ()
         if (condition["type"], condition["status"]) == (AVAILABLE, "Unknown") and condition["reason"] != _STOPPED
-    }  # fmt: skip
+    }
     return [
-        condition for condition in case["expect"].get("conditions", ())
-        if condition["type"] == AVAILABLE and condition["name"] in stood
+        condition
+        for condition in case["expect"].get("conditions", ())
+        if condition["type"] == AVAILABLE
+        and condition["name"] in stood
         and condition.get("reason", "") in ("", stood[condition["name"]]["reason"])
-    ]  # fmt: skip
+    ]
 
 
 def _has_older_reason(case: Json) -> bool:
@@ -96,8 +100,9 @@ def _has_run_out(case: Json) -> bool:
         return False
     grace = {
         body["metadata"]["name"]: 5 * (body.get("spec", {}).get("leaseDurationSeconds") or 60)
-        for body in case["given"]["objects"] if body["kind"] == "ManagedCluster"
-    }  # fmt: skip
+        for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster"
+    }
     now, asked = parse_time(case["given"]["now"]), case["expect"].get("requeue_after_seconds")
     return any(
         asked == grace[cluster] and now >= parse_time(body["spec"]["renewTime"]) + timedelta(seconds=asked)
@@ -200,10 +205,12 @@ def _stamped_of_people(case: Json) -> dict[str, str]:
     if case["area"] != "acceptance":
         return {}
     accepted = {
-        body["metadata"]["name"] for body in case["given"]["objects"]
-        if body["kind"] == "ManagedCluster" and body.get("spec", {}).get("hubAcceptsClient") is True
+        body["metadata"]["name"]
+        for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster"
+        and body.get("spec", {}).get("hubAcceptsClient") is True
         and ACCEPTED_ON not in body["metadata"].get("annotations", {})
-    }  # fmt: skip
+    }
     told = case["expect"].get("annotations", {})
     return {name: told[name][ACCEPTED_ON] for name in accepted & told.keys() if ACCEPTED_ON in told[name]}
 
@@ -274,10 +281,12 @@ def _refused_before(_case: Json, expect: Json) -> None:
 
 def _waits_for_works(case: Json) -> bool:
     denied = {
-        body["metadata"]["name"] for body in case["given"]["objects"]
-        if body["kind"] == "ManagedCluster" and not body.get("spec", {}).get("hubAcceptsClient")
+        body["metadata"]["name"]
+        for body in case["given"]["objects"]
+        if body["kind"] == "ManagedCluster"
+        and not body.get("spec", {}).get("hubAcceptsClient")
         and "deletionTimestamp" not in body["metadata"]
-    }  # fmt: skip
+    }
     kept = _expects(case, "HubAcceptedManagedCluster", status="True")
     works = {"ManifestWork", "RoleBinding"} & {body["kind"] for body in case["given"]["objects"]}
     return case["area"] == "acceptance" and bool(works) and kept is not None and kept.get("name") in denied
@@ -301,9 +310,10 @@ def _shards(case: Json, entry: Json) -> list[Json]:
     return [
         {"name": b["metadata"]["name"], "clusters": [d["clusterName"] for d in b["status"]["decisions"]]}
         for b in case["given"]["objects"]
-        if b["kind"] == "PlacementDecision" and b["metadata"].get("namespace") == namespace
+        if b["kind"] == "PlacementDecision"
+        and b["metadata"].get("namespace") == namespace
         and b["metadata"].get("labels", {}).get("cluster.open-cluster-management.io/placement") == name
-    ]  # fmt: skip
+    ]
 
 
 def _loses_decisions(case: Json) -> Contradictions:
@@ -314,10 +324,11 @@ def _loses_decisions(case: Json) -> Contradictions:
         before = sum(len(shard["clusters"]) for shard in shards)
         first = f"{entry['placement'].partition('/')[2]}-decision-1"
         emptied = {
-            "clusters": [], "numberOfSelectedClusters": 0,
+            "clusters": [],
+            "numberOfSelectedClusters": 0,
             "groups": [{"index": 0, "name": "", "count": 0, "decisions": [first]}],
             "placementDecisions": [{"name": first, "group_index": "0", "group_name": "", "clusters": []}],
-        }  # fmt: skip
+        }
         deleted = {"clusters": [], "numberOfSelectedClusters": before, "groups": [], "placementDecisions": []}
         given_up = not entry.get("placementDecisions", [1])
         theirs = deleted if given_up else emptied
@@ -379,9 +390,10 @@ def _chosen(case: Json) -> set[str]:
 
 def _unaccepted(case: Json) -> set[str]:
     return {
-        body["metadata"]["name"] for body in case["given"]["objects"]
+        body["metadata"]["name"]
+        for body in case["given"]["objects"]
         if body["kind"] == "ManagedCluster" and not body.get("spec", {}).get("hubAcceptsClient")
-    }  # fmt: skip
+    }
 
 
 def _accepted_only(case: Json, expect: Json) -> None:
@@ -400,9 +412,12 @@ def _only_warns(case: Json) -> bool:
     """Scores have run out, and the case says that this is an error."""
     now = parse_time(case["given"]["now"])
     ended = [
-        body for body in case["given"]["objects"] if body["kind"] == "AddOnPlacementScore"
-        and (until := body.get("status", {}).get("validUntil")) and parse_time(until) < now
-    ]  # fmt: skip
+        body
+        for body in case["given"]["objects"]
+        if body["kind"] == "AddOnPlacementScore"
+        and (until := body.get("status", {}).get("validUntil"))
+        and parse_time(until) < now
+    ]
     return bool(ended) and case["area"].startswith("placement") and bool(case["expect"].get("error"))
 
 
@@ -414,20 +429,21 @@ def _no_error(_case: Json, expect: Json) -> None:
 #: Deliberate differences, by the words with which docs/ocm.md tells users of them; the expectation is changed, not
 #: dropped.
 DIFFERENCES: tuple[Difference, ...] = (
-    Difference("a fresh lease without a report is Unknown (`ManagedClusterStatusNotReported`)",
-               _lacks_report, _not_reported),
+    Difference(
+        "a fresh lease without a report is Unknown (`ManagedClusterStatusNotReported`)", _lacks_report, _not_reported
+    ),
     Difference("a cluster that was already Unknown gets the reason that holds now", _has_older_reason, _says_why),
     Difference("an expired lease is looked at again when it is renewed", _has_run_out, _no_timer),
     Difference("one run accepts a cluster, taints it with the time, and says so", _leaves_time, _stamped),
-    Difference("a written `timeAdded` counts when a cluster moves in", _mutates_taints, _times_are_ours,
-               _times_are_theirs),
+    Difference(
+        "a written `timeAdded` counts when a cluster moves in", _mutates_taints, _times_are_ours, _times_are_theirs
+    ),
     Difference("one run accepts a cluster, taints it with the time, and says so", _accepts_itself, _says_so_at_once),
     Difference("only what is accepted automatically is marked as that", _is_stamped_anyway, _not_stamped, _stamps_now),
     Difference("a denied cluster is excluded at once", _waits_for_works, _denied_at_once),
     Difference("a name that Kubernetes would refuse is refused", _is_no_name, _refused_before),
-    Difference("the git host decides who may accept clusters and fill sets",
-               _lacks_permission, _no_error, _is_refused),
+    Difference("the git host decides who may accept clusters and fill sets", _lacks_permission, _no_error, _is_refused),
     Difference("a misconfigured Placement keeps its decisions", _is_misconfigured, _keeps_decisions, _loses_decisions),
     Difference("only accepted clusters are candidates of Placements", _chooses_unaccepted, _accepted_only),
     Difference("expired scores count as 0", _only_warns, _no_error),
-)  # fmt: skip
+)

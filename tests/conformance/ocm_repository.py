@@ -196,8 +196,12 @@ def _settings(given: Json, area: str) -> Json:
 def _bindings() -> Iterator[Json]:
     """The built-in sets are there always, and written where a binding names them."""
     for name in sorted(BUILT_IN):
-        yield {"apiVersion": MANAGED_CLUSTER_SET_BINDING.api_version, "kind": MANAGED_CLUSTER_SET_BINDING.name,
-               "metadata": {"name": name, "namespace": "bound"}, "spec": {"clusterSet": name}}  # fmt: skip
+        yield {
+            "apiVersion": MANAGED_CLUSTER_SET_BINDING.api_version,
+            "kind": MANAGED_CLUSTER_SET_BINDING.name,
+            "metadata": {"name": name, "namespace": "bound"},
+            "spec": {"clusterSet": name},
+        }
 
 
 def _absent_owners(bodies: Iterable[Json]) -> Iterator[Json]:
@@ -227,8 +231,12 @@ def _requesters(given: Json, bodies: Iterable[Json]) -> Iterator[Json]:
     labels = (b["metadata"].get("labels", {}).get("open-cluster-management.io/cluster-name") for b in bodies)
     for name in sorted({label for label in labels if label}):
         if MANAGED_CLUSTER.id(name) not in there:
-            yield {"apiVersion": MANAGED_CLUSTER.api_version, "kind": MANAGED_CLUSTER.name,
-                   "metadata": {"name": name}, "spec": {"hubAcceptsClient": may_renew}}  # fmt: skip
+            yield {
+                "apiVersion": MANAGED_CLUSTER.api_version,
+                "kind": MANAGED_CLUSTER.name,
+                "metadata": {"name": name},
+                "spec": {"hubAcceptsClient": may_renew},
+            }
 
 
 def object_id(body: Json) -> ObjectId:

@@ -93,14 +93,18 @@ def _with_placements(given: Json) -> Json:
         works = (w for w in upstream.own_works(given) if w["metadata"]["labels"].get(upstream.PLACED) == name)
         decisions = [{"clusterName": work["metadata"]["namespace"]} for work in works]
         placement = {"kind": "Placement", "metadata": {"name": name, "namespace": meta["namespace"]}, "spec": {}}
-        labels = {f"cluster.open-cluster-management.io/{key}": value for key, value in (
-            ("placement", name), ("decision-group-name", ""), ("decision-group-index", "0")
-        )}  # fmt: skip
-        objects += [placement, {
-            "kind": "PlacementDecision",
-            "metadata": {"name": f"{name}-decision-1", "namespace": meta["namespace"], "labels": labels},
-            "status": {"decisions": decisions},
-        }]  # fmt: skip
+        labels = {
+            f"cluster.open-cluster-management.io/{key}": value
+            for key, value in (("placement", name), ("decision-group-name", ""), ("decision-group-index", "0"))
+        }
+        objects += [
+            placement,
+            {
+                "kind": "PlacementDecision",
+                "metadata": {"name": f"{name}-decision-1", "namespace": meta["namespace"], "labels": labels},
+                "status": {"decisions": decisions},
+            },
+        ]
     return {**given, "objects": objects}
 
 
@@ -134,9 +138,11 @@ def _files(given: Json) -> dict[str, str]:
             {"name": name}, spec={"hubAcceptsClient": True}, status={"conditions": [said]}
         )
         bodies[f"leases/{name}.yaml"] = {
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": "managed-cluster-lease", "namespace": name}, "spec": {"renewTime": given["now"]},
-        }  # fmt: skip
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "managed-cluster-lease", "namespace": name},
+            "spec": {"renewTime": given["now"]},
+        }
     return {path: as_yaml(body) for path, body in bodies.items()}
 
 
@@ -172,7 +178,10 @@ def _answer(given: Json, run: Run) -> Json:
         for one in status.get("conditions") or ()
     }
     return {
-        "error": False, "error_contains": "", "works": _changes(given, run), "conditions": conditions,
+        "error": False,
+        "error_contains": "",
+        "works": _changes(given, run),
+        "conditions": conditions,
         "summary": {name: dig(status, "summary", name) or 0 for name in names} | never,
         "placementSummary": [
             {n: one[n] for n in ("name", "availableDecisionGroups")} | {n: one["summary"].get(n, 0) for n in names}
@@ -180,7 +189,7 @@ def _answer(given: Json, run: Run) -> Json:
         ],
         "finalizers": upstream.ours(given)["finalizers"],
         "recheckAt": format_time(min(horizons)) if horizons else None,
-    }  # fmt: skip
+    }
 
 
 def _changes(given: Json, run: Run) -> Json:

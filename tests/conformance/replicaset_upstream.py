@@ -69,14 +69,15 @@ def counts_of(works: Iterable[Json], total: int, *, current: bool) -> Json:
     return {"total": total} | {
         type_.lower(): sum(
             any(
-                one["type"] == type_ and one["status"] == "True"
+                one["type"] == type_
+                and one["status"] == "True"
                 and (not current or one.get("observedGeneration") == work["metadata"].get("generation"))
                 for one in _conditions(work)
             )
             for work in known
         )
         for type_ in COUNTED
-    }  # fmt: skip
+    }
 
 
 def work_state(work: Json, now: datetime, *, ours: bool) -> Json:
@@ -179,9 +180,10 @@ class _Pass:
         """Go through the placements; False if one is missing."""
         named = {ref["name"] for ref in self.refs}
         there = {
-            body["metadata"]["name"] for body in self.given["objects"]
+            body["metadata"]["name"]
+            for body in self.given["objects"]
             if body["kind"] == "Placement" and body["metadata"]["namespace"] == self.namespace
-        }  # fmt: skip
+        }
         if not self.ours:
             left = [work for work in self.works if work["metadata"]["labels"].get(PLACED) not in named]
             self._delete(left)
@@ -210,19 +212,22 @@ class _Pass:
                 group["clusters"] = [c for c in group["clusters"] if self.placed[c] == number]
         clusters = [cluster for group in groups for cluster in group["clusters"]]
         own = {
-            work["metadata"]["namespace"]: work for work in reversed(self.works)
+            work["metadata"]["namespace"]: work
+            for work in reversed(self.works)
             if self.ours or work["metadata"]["labels"].get(PLACED) == name
-        }  # fmt: skip
+        }
         if self.ours:
             own = {cluster: work for cluster, work in own.items() if cluster in clusters}
         template = self.set["spec"]["manifestWorkTemplate"]
         existing = {cluster: work for cluster, work in own.items() if work["spec"] == template}
         states = {c: work_state(w, self.now, ours=self.ours) for c, w in own.items()}
         given = {
-            "now": self.given["now"], "strategy": ref.get("rolloutStrategy") or {"type": "All"}, "groups": groups,
+            "now": self.given["now"],
+            "strategy": ref.get("rolloutStrategy") or {"type": "All"},
+            "groups": groups,
             "existing": [states[cluster] for cluster in sorted(existing)],
             "stale": [states[c] for c in sorted(own.keys() - existing.keys())] if self.ours else [],
-        }  # fmt: skip
+        }
         step = rolled_out(given, SWITCHES.keys() if self.ours else frozenset())
         if step["error"]:
             found.error = step["error_contains"]
@@ -292,10 +297,11 @@ class _Pass:
 
     def _number_selected(self, name: str) -> int:
         found = next(
-            body for body in self.given["objects"]
+            body
+            for body in self.given["objects"]
             if body["kind"] == "Placement"
             and (body["metadata"]["namespace"], body["metadata"]["name"]) == (self.namespace, name)
-        )  # fmt: skip
+        )
         return int(found.get("status", {}).get("numberOfSelectedClusters") or 0)
 
     # -- status
@@ -367,21 +373,30 @@ class _Pass:
         old = self.conditions.get(type_) or {}
         since = old["lastTransitionTime"] if old.get("status") == status else format_time(self.now)
         self.conditions[type_] = {
-            "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since
-        }  # fmt: skip
+            "type": type_,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": since,
+        }
 
     def _result(self, counted: tuple[Json, list[Json]], finalizers: list[str]) -> Json:
         found = self.found
         never = {"desiredTotal": 0, "updated": 0}
         return {
-            "error": bool(found.error) and not self.ours, "error_contains": "" if self.ours else found.error,
+            "error": bool(found.error) and not self.ours,
+            "error_contains": "" if self.ours else found.error,
             "works": {
-                "created": ordered(found.created), "updated": ordered(found.updated),
+                "created": ordered(found.created),
+                "updated": ordered(found.updated),
                 "deleted": ordered(found.deleted),
             },
-            "conditions": self.conditions, "summary": {**counted[0], **never}, "placementSummary": counted[1],
-            "finalizers": finalizers, "recheckAt": min(found.rechecks, default=None) if self._goes_on else None,
-        }  # fmt: skip
+            "conditions": self.conditions,
+            "summary": {**counted[0], **never},
+            "placementSummary": counted[1],
+            "finalizers": finalizers,
+            "recheckAt": min(found.rechecks, default=None) if self._goes_on else None,
+        }
 
 
 def ordered(entries: Iterable[Json]) -> list[Json]:

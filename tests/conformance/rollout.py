@@ -119,9 +119,11 @@ def _stepped(given: Json) -> Json:
     groups = tuple(DecisionGroup(g.get("name", ""), g["index"], tuple(sorted(g["clusters"]))) for g in given["groups"])
     try:
         step = next_step(
-            read_strategy(given["strategy"]), groups, map(_status, given.get("existing") or ()),
+            read_strategy(given["strategy"]),
+            groups,
+            map(_status, given.get("existing") or ()),
             parse_time(given["now"]),
-        )  # fmt: skip
+        )
     except StrategyError as error:
         return _refusal(error)
     before = {status["cluster"]: status for status in given.get("existing") or ()}
@@ -160,8 +162,10 @@ def _state(case: Json) -> Problems:
     if where == "clustersTimeOut" and found.until is None:
         where = "none"  # one that had timed out before
     actual = {
-        "list": where, "status": found.state, "recheckTime": None if found.until is None else format_time(found.until)
-    }  # fmt: skip
+        "list": where,
+        "status": found.state,
+        "recheckTime": None if found.until is None else format_time(found.until),
+    }
     yield from _compare(case["expect"], actual)
 
 
@@ -220,9 +224,12 @@ def _tracker(case: Json) -> Problems:
     after = {name for group in groups for name in group.clusters}
     named, rest, _ = split(groups, mandatory_keys(given.get("keys") or []))
     actual = {
-        "error": False, "added": sorted(after - before), "removed": sorted(before - after),
-        "named": [_group(group) for group in named], "rest": [_group(group) for group in rest],
-    }  # fmt: skip
+        "error": False,
+        "added": sorted(after - before),
+        "removed": sorted(before - after),
+        "named": [_group(group) for group in named],
+        "rest": [_group(group) for group in rest],
+    }
     theirs, ours = rollout_upstream.tracked(given), rollout_upstream.tracked(given, rollout_upstream.SWITCHES.keys())
     yield from _compare(expect, theirs)
     yield from _compare(expect if theirs == ours else {**expect, **ours}, actual)
@@ -250,18 +257,22 @@ def _decision_groups(case: Json) -> Problems:
     said = next(condition for condition in conditions if condition["type"] == "PlacementMisconfigured")
     before = {body["metadata"]["name"]: body for body in given.get("existing") or ()}
     after = {
-        body["metadata"]["name"]: body for (kind, space, _), body in by_label(run).items()
+        body["metadata"]["name"]: body
+        for (kind, space, _), body in by_label(run).items()
         if (kind, space) == (PLACEMENT_DECISION.name, namespace)
-    }  # fmt: skip
+    }
     actual = {
         **ocm_checks.placed(run, namespace, name),
-        "error": said["status"] == "True", "error_contains": said["message"],
-        "created": sorted(after.keys() - before.keys()), "deleted": sorted(before.keys() - after.keys()),
+        "error": said["status"] == "True",
+        "error_contains": said["message"],
+        "created": sorted(after.keys() - before.keys()),
+        "deleted": sorted(before.keys() - after.keys()),
         "updated": [
-            {"name": key, "changed": changed} for key in sorted(after.keys() & before.keys())
+            {"name": key, "changed": changed}
+            for key in sorted(after.keys() & before.keys())
             if (changed := _changed(before[key], after[key]))
         ],
-    }  # fmt: skip
+    }
     yield from _compare(_groups_expected(case["expect"], before), actual)
 
 
@@ -270,17 +281,20 @@ def _as_placement(given: Json) -> Json:
     namespace = given["placement"]["metadata"]["namespace"]
     clusters = [
         {
-            "apiVersion": f"{_API}/v1", "kind": "ManagedCluster",
+            "apiVersion": f"{_API}/v1",
+            "kind": "ManagedCluster",
             "metadata": {"name": cluster["name"], "labels": cluster.get("labels") or {}},
             "spec": {"hubAcceptsClient": True},
             "status": {"clusterClaims": [{"name": k, "value": v} for k, v in (cluster.get("claims") or {}).items()]},
         }
         for cluster in given["clusters"]
-    ]  # fmt: skip
+    ]
     bound = {
-        "apiVersion": f"{_API}/v1beta2", "kind": "ManagedClusterSetBinding",
-        "metadata": {"name": "global", "namespace": namespace}, "spec": {"clusterSet": "global"},
-    }  # fmt: skip
+        "apiVersion": f"{_API}/v1beta2",
+        "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": "global", "namespace": namespace},
+        "spec": {"clusterSet": "global"},
+    }
     objects = [*clusters, bound, given["placement"], *(given.get("existing") or ())]
     return {"area": "placement-groups", "given": {"now": "2026-01-01T00:00:00Z", "objects": objects}}
 
@@ -299,19 +313,24 @@ def _groups_expected(expect: Json, before: Json) -> Json:
     if expect.get("error"):
         kept = [
             {
-                "name": name, "group_index": body["metadata"]["labels"][GROUP_INDEX_LABEL],
+                "name": name,
+                "group_index": body["metadata"]["labels"][GROUP_INDEX_LABEL],
                 "group_name": body["metadata"]["labels"][GROUP_NAME_LABEL],
                 "clusters": [entry["clusterName"] for entry in body["status"]["decisions"]],
             }
             for name, body in before.items()
-        ]  # fmt: skip
+        ]
         theirs = {"groups": [], "placementDecisions": [], "created": [], "deleted": sorted(before), "updated": []}
         if not any(_compare({key: expect[key] for key in theirs.keys() & expect.keys()}, theirs)) and kept:
             groups = [
-                {"index": int(shard["group_index"]), "name": shard["group_name"], "count": len(shard["clusters"]),
-                 "decisions": [shard["name"]]}
+                {
+                    "index": int(shard["group_index"]),
+                    "name": shard["group_name"],
+                    "count": len(shard["clusters"]),
+                    "decisions": [shard["name"]],
+                }
                 for shard in kept
-            ]  # fmt: skip
+            ]
             expect |= {"groups": groups, "placementDecisions": kept, "deleted": []}
     for update in expect.get("updated") or ():
         old = before.get(update["name"], {})

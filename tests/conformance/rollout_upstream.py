@@ -101,9 +101,10 @@ class _Handler:
         judged = [self.judged(status) for status in sent if status["cluster"] in self.group_of]
         #: Clusters in flight with an earlier revision.
         self.stale = {
-            s["cluster"] for s in judged
+            s["cluster"]
+            for s in judged
             if s["status"] == "Progressing" or (s["status"] == "Failed" and "recheckTime" in s)
-        }  # fmt: skip
+        }
         self.stale_times = [s["recheckTime"] for s in judged if s["cluster"] in self.stale and "recheckTime" in s]
 
     def outcome(self) -> Json:
@@ -117,10 +118,13 @@ class _Handler:
         times = [parse_time(text) for text in (*until, *self.stale_times)]
         first = min((time for time in times if time > self.now), default=None)
         return {
-            "error": False, "clustersToRollout": rolling, "clustersTimeOut": timed_out,
-            "clustersRemoved": self.removed, "maxFailureBreach": breach,
+            "error": False,
+            "clustersToRollout": rolling,
+            "clustersTimeOut": timed_out,
+            "clustersRemoved": self.removed,
+            "maxFailureBreach": breach,
             "recheckAt": None if first is None else format_time(first),
-        }  # fmt: skip
+        }
 
     def _split(self, groups: list[Json]) -> tuple[list[Json], list[Json]]:
         named: list[Json] = []
@@ -258,8 +262,12 @@ def tracked(given: Json, on: Set[str] = frozenset()) -> Json:
     if "order" not in on:
         named.sort(key=lambda group: group["index"])
     return {
-        "error": False, "added": sorted(after - before), "removed": sorted(before - after), "named": named, "rest": rest
-    }  # fmt: skip
+        "error": False,
+        "added": sorted(after - before),
+        "removed": sorted(before - after),
+        "named": named,
+        "rest": rest,
+    }
 
 
 def with_group(status: Json, group: Json) -> Json:

@@ -20,9 +20,14 @@ def test_every_case_passes() -> None:
 def test_what_is_no_case_fails_by_name_and_stops_no_other(tmp_path: Path) -> None:
     sound = {"file": "f", "section": "s", "name": "n", "expr": "1 + 1", "expect": {"type": "int", "value": "2"}}
     broken = [
-        7, {}, {**sound, "expr": None}, {**sound, "expect": 2}, {**sound, "expect": {"type": "moon"}},
-        {**sound, "phaseOfTheMoon": 1}, {**sound, "expect": {"type": "int"}},
-    ]  # fmt: skip
+        7,
+        {},
+        {**sound, "expr": None},
+        {**sound, "expect": 2},
+        {**sound, "expect": {"type": "moon"}},
+        {**sound, "phaseOfTheMoon": 1},
+        {**sound, "expect": {"type": "int"}},
+    ]
     (tmp_path / "cel.json").write_text(json.dumps([*broken, sound]))
     (tmp_path / "cel-not.json").write_text("{")
     assert [outcome.status for outcome in cel.run(tmp_path)] == ["failed"] * (len(broken) + 1) + ["passed"]

@@ -24,9 +24,11 @@ def test_every_case_passes() -> None:
 def test_a_refusal_that_is_expected_but_not_given_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     remedy = {"apiVersion": "remedy.karmada.io/v1alpha1", "kind": "Remedy", "metadata": {"name": "r"}, "spec": {}}
     case = {
-        "id": "sound", "area": "remedy.validation", "given": {"now": "2026-01-01T00:00:00Z", "objects": [remedy]},
+        "id": "sound",
+        "area": "remedy.validation",
+        "given": {"now": "2026-01-01T00:00:00Z", "objects": [remedy]},
         "expect": {"error": {"field": "spec.actions", "type": "required"}},
-    }  # fmt: skip
+    }
     (tmp_path / "karmada.yaml").write_text(yaml.safe_dump({"cases": [case]}), encoding="utf-8")
     assert main(["karmada", "--cases", str(tmp_path)]) == 1
     assert "FAILED sound" in capsys.readouterr().out
@@ -40,19 +42,25 @@ NOON = "2026-01-01T12:00:00Z"
 def _monitored(renewed: str, *steps: tuple[Any, Any], after: Any = READY) -> Any:
     """A Pull cluster whose lease was renewed then; each step and what Karmada's monitor says after it."""
     cluster = {
-        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "spec": {"syncMode": "Pull"},
-        "metadata": {"name": "m", "creationTimestamp": "2026-01-01T00:00:00Z"}, "status": {"conditions": [READY]},
-    }  # fmt: skip
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "spec": {"syncMode": "Pull"},
+        "metadata": {"name": "m", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "status": {"conditions": [READY]},
+    }
     lease = {
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"renewTime": renewed},
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "spec": {"renewTime": renewed},
         "metadata": {"name": "m", "namespace": "karmada-cluster"},
-    }  # fmt: skip
+    }
     timeline = [{"at": step["at"], "conditions": {"m": [told]}} for step, told in steps]
     return {
-        "id": "monitored", "area": "health.monitor",
+        "id": "monitored",
+        "area": "health.monitor",
         "given": {"now": NOON, "objects": [cluster, lease], "observations": [step for step, _ in steps]},
         "expect": {"error": None, "timeline": timeline, "conditions": {"m": [after]}},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -60,16 +68,29 @@ def _monitored(renewed: str, *steps: tuple[Any, Any], after: Any = READY) -> Any
     [
         (_monitored(NOON, ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:40Z"}, READY)), False),
         (_monitored("2026-01-01T11:59:30Z", ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:20Z"}, READY)), True),
-        (_monitored("2026-01-01T11:59:30Z", ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:20Z"}, UNKNOWN),
-                    after=UNKNOWN), False),
-        (_monitored(NOON, ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:50Z"}, UNKNOWN),
-                    ({"at": "2026-01-01T12:00:55Z", "renewLease": "2026-01-01T12:00:55Z"}, UNKNOWN), after=UNKNOWN),
-         True),
-        (_monitored(NOON, ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:50Z", "controllerRestart": True}, READY)),
-         True),
+        (
+            _monitored(
+                "2026-01-01T11:59:30Z", ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:20Z"}, UNKNOWN), after=UNKNOWN
+            ),
+            False,
+        ),
+        (
+            _monitored(
+                NOON,
+                ({"at": NOON}, READY),
+                ({"at": "2026-01-01T12:00:50Z"}, UNKNOWN),
+                ({"at": "2026-01-01T12:00:55Z", "renewLease": "2026-01-01T12:00:55Z"}, UNKNOWN),
+                after=UNKNOWN,
+            ),
+            True,
+        ),
+        (
+            _monitored(NOON, ({"at": NOON}, READY), ({"at": "2026-01-01T12:00:50Z", "controllerRestart": True}, READY)),
+            True,
+        ),
     ],
     ids=["seen at once", "renewed before it was seen", "as muster has it", "renewed after silence", "restarted"],
-)  # fmt: skip
+)
 def test_where_the_monitor_differs_both_rules_are_told(case: Any, differs: bool) -> None:
     assert bool(expectation(case)[1]) is differs
     assert karmada.judge(case).status == "passed"
@@ -93,9 +114,14 @@ def test_alternatives_are_understood_wherever_they_stand() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"params": {"moonPhase": "full"}}, {"state": {"moon": {}}}, {"state": {"conditionCache": {"m": {"moon": 1}}}},
-     {"observations": [{"at": NOON, "moon": "full"}]}, {"observations": [{"at": NOON, "event": "eclipse"}]}],
-)  # fmt: skip
+    [
+        {"params": {"moonPhase": "full"}},
+        {"state": {"moon": {}}},
+        {"state": {"conditionCache": {"m": {"moon": 1}}}},
+        {"observations": [{"at": NOON, "moon": "full"}]},
+        {"observations": [{"at": NOON, "event": "eclipse"}]},
+    ],
+)
 def test_an_input_that_nobody_knows_is_never_passed_over(given: Any) -> None:
     case = _monitored(NOON, ({"at": NOON}, READY))
     assert karmada.judge(case).status == "passed"

@@ -83,9 +83,16 @@ def test_what_is_no_case_fails_by_name_and_stops_no_other(area: str) -> None:
     sound = next(case for case in AREAS[area].cases(CASES) if AREAS[area].judge(case).status == "passed")
     strange = {**sound, **STRANGE.get(area, {"area": "astrology"})}
     broken = [
-        "a text", None, {}, strange, {**sound, "id": 7}, {**sound, "area": None},
-        {**sound, "given": []}, {**sound, "given": {}}, {**sound, "expect": None},
-    ]  # fmt: skip
+        "a text",
+        None,
+        {},
+        strange,
+        {**sound, "id": 7},
+        {**sound, "area": None},
+        {**sound, "given": []},
+        {**sound, "given": {}},
+        {**sound, "expect": None},
+    ]
     assert {AREAS[area].judge(case).status for case in broken} == {"failed"}
     AREAS[area].judge({**sound, "given": {**sound["given"], "objects": [{"kind": "Cluster"}, 7]}})
     assert AREAS[area].judge(sound).status == "passed"

@@ -23,9 +23,11 @@ from tests.support.living import told
 CASES = Path(__file__).parent / "cases"
 #: Of each system what reads its cases, and what judges one.
 SYSTEMS: dict[str, tuple[Any, Any]] = {
-    "ocm": (ocm.cases, ocm.judge), "karmada": (karmada.cases, karmada.judge),
-    "hyperfleet": (hyperfleet.cases, hyperfleet.judge), "hive": (hive.load, hive.judge),
-}  # fmt: skip
+    "ocm": (ocm.cases, ocm.judge),
+    "karmada": (karmada.cases, karmada.judge),
+    "hyperfleet": (hyperfleet.cases, hyperfleet.judge),
+    "hive": (hive.load, hive.judge),
+}
 
 
 def histories(system: str) -> Iterator[tuple[str, list[tuple[dict[str, str], datetime]]]]:

@@ -36,14 +36,31 @@ def test_who_speaks(ref: str, short: str, cluster: str) -> None:
 @pytest.mark.parametrize(
     "ref",
     [
-        "refs/heads/agents/zz/agents/a", "refs/heads/x/agents/a", "refs/heads/agents/a/b", "refs/heads/Agents/a",
-        "refs/heads/agents/", "refs/heads/agents/A", "refs/heads/agents/-a", "refs/heads/agents/a.", "refs/heads/main",
-        "refs/heads/agents/a\n", "refs/remotes/agents/a", "refs/remotes/origin/x/agents/a", "refs/tags/agents/a",
-        f"refs/heads/agents/{'a' * 254}", "agents/a", "refs/heads/relays/edge", "refs/heads/relays/edge~A",
-        "refs/heads/relays/~a", "refs/heads/relays/x/y~a", "refs/heads/x/relays/y~a", "refs/muster/from/agents/a",
-        "refs/muster/agents/a", "refs/heads/agents/a~b",
+        "refs/heads/agents/zz/agents/a",
+        "refs/heads/x/agents/a",
+        "refs/heads/agents/a/b",
+        "refs/heads/Agents/a",
+        "refs/heads/agents/",
+        "refs/heads/agents/A",
+        "refs/heads/agents/-a",
+        "refs/heads/agents/a.",
+        "refs/heads/main",
+        "refs/heads/agents/a\n",
+        "refs/remotes/agents/a",
+        "refs/remotes/origin/x/agents/a",
+        "refs/tags/agents/a",
+        f"refs/heads/agents/{'a' * 254}",
+        "agents/a",
+        "refs/heads/relays/edge",
+        "refs/heads/relays/edge~A",
+        "refs/heads/relays/~a",
+        "refs/heads/relays/x/y~a",
+        "refs/heads/x/relays/y~a",
+        "refs/muster/from/agents/a",
+        "refs/muster/agents/a",
+        "refs/heads/agents/a~b",
     ],
-)  # fmt: skip
+)
 def test_who_speaks_for_nobody(ref: str) -> None:
     assert speaks_for(ref) == ""
 

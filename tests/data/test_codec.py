@@ -107,8 +107,14 @@ def test_json_is_read_by_type() -> None:
     assert from_tree(Entry, tree) == entry
     assert from_tree(Entry, {"pair": ["a", 1], "unknown": {}}) == Entry(Pair("a", 1))
     odd: tuple[object, ...] = (
-        [], None, {}, {"pair": ["a"]}, {"pair": ["a", "1"]}, {"pair": ["a", True]}, {**tree, "at": "noon"}
-    )  # fmt: skip
+        [],
+        None,
+        {},
+        {"pair": ["a"]},
+        {"pair": ["a", "1"]},
+        {"pair": ["a", True]},
+        {**tree, "at": "noon"},
+    )
     for wrong in odd:
         with pytest.raises(MalformedError):
             from_tree(Entry, wrong)

@@ -57,10 +57,12 @@ NODES: Tree = {
         ("{.users[*].name}", "myself e2e"),
         ("{..name}", "127.0.0.1 127.0.0.2 myself e2e"),
         ("{...name}", "127.0.0.1 127.0.0.2 myself e2e"),
-        ("{.users[?(@.name==\"e2e\")].user.password}", "secret"),
+        ('{.users[?(@.name=="e2e")].user.password}', "secret"),
         ("{.users[?(@.name != 'e2e')].name}", "myself"),
-        ("{range .items[*]}[{.metadata.name}, {.status.capacity}] {end}",
-         '[127.0.0.1, {"cpu":"4"}] [127.0.0.2, {"cpu":"8"}] '),
+        (
+            "{range .items[*]}[{.metadata.name}, {.status.capacity}] {end}",
+            '[127.0.0.1, {"cpu":"4"}] [127.0.0.2, {"cpu":"8"}] ',
+        ),
         ("{range .items[*]}{.metadata.name}{'\\t'}{end}", "127.0.0.1\t127.0.0.2\t"),
         ("{range .items[*]}{.metadata.name}, {end}{.kind}", "127.0.0.1, 127.0.0.2, List"),
         ("{range .items[*]}{range .status.addresses[*]}{.address}, {end}{end}", "127.0.0.1, 127.0.0.2, 127.0.0.3, "),
@@ -69,7 +71,7 @@ NODES: Tree = {
         ("{.items[*]['metadata.name', 'status.capacity']}", '127.0.0.1 127.0.0.2 {"cpu":"4"} {"cpu":"8"}'),
         ("{.items[0].metadata.labels.kubernetes\\.io/hostname}", "127.0.0.1"),
         ("{.items[0].metadata.labels['kubernetes\\.io/hostname']}", "127.0.0.1"),
-        ("{.items[?(@.metadata.labels.kubernetes\\.io/hostname==\"127.0.0.2\")].status.ready}", "false"),
+        ('{.items[?(@.metadata.labels.kubernetes\\.io/hostname=="127.0.0.2")].status.ready}', "false"),
         ("{.items[?(@..ready==true)].metadata.name}", "127.0.0.1"),
         ("{.items[?(@.status.addresses[?(@.type=='another')])].metadata.name}", "127.0.0.2"),
         ("{.users[?(@.user.password)].name}", "e2e"),
@@ -80,11 +82,11 @@ NODES: Tree = {
         ("{.numbers[?(@<2)]} {.numbers[?(@ >= 2.5)]}", "1 -3 2.5 4"),
         ("{.items[0].status.*}", '{"cpu":"4"} true [{"address":"127.0.0.1","type":"LegacyHostIP"}]'),
         ("{.hello.world}{.nothing.x}{.kind.x}-{.empty[*]}", "-"),
-        ('{"{"}{"a\\"b"}{\'it\\\'s\'}', '{a"bit\'s'),
+        ('{"{"}{"a\\"b"}{\'it\\\'s\'}', "{a\"bit's"),
         ("{.nothing}", "<nil>"),
         ("{.users[*].name}{'\\n'}", "myself e2e\n"),
     ],
-)  # fmt: skip
+)
 def test_what_templates_say(template: str, expected: str) -> None:
     assert filled(parse(template), NODES) == expected
 
@@ -97,7 +99,7 @@ def test_what_templates_say(template: str, expected: str) -> None:
         ("x {.kind", "not closed", 2),
         ("{.kind[}", "bracket is not closed", 6),
         ("{.a['b]}", "bracket is not closed", 3),
-        ("{.a[\"b\"]}", "single quotes", 3),
+        ('{.a["b"]}', "single quotes", 3),
         ("{.a[]}", "single quotes", 3),
         ("{.a[0:4:0]}", "at least 1", 3),
         ("{'x}", "quote is not closed", 1),
@@ -119,7 +121,7 @@ def test_what_templates_say(template: str, expected: str) -> None:
         ("{.items[?(@.status==1)]}", "a mapping and a number", 7),
         ("{.items[?(@..name==1)]}{.items[?(@.status.*==1)]}", "cannot be compared", None),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_with_a_caret(template: str, said: str, column: int | None) -> None:
     with pytest.raises(BadTemplate) as caught:
         filled(parse(template), NODES)
@@ -152,38 +154,60 @@ def test_values_order_nobody_about_and_what_the_template_says_is_its_writers() -
     }
     said = filled(parse("{.a}{'\\n'}{.b}{'\\t'}{.c}{'\\n'}{.e}{.f}"), hostile)
     assert said.split("\n") == [
-        "\\x1b[31m::error::x\\n::add-mask::y", '#\\x23vso[x]\t{"d":"\\u009b#\\u0023[group]"}', "\\x3a:error::",
-    ]  # fmt: skip
+        "\\x1b[31m::error::x\\n::add-mask::y",
+        '#\\x23vso[x]\t{"d":"\\u009b#\\u0023[group]"}',
+        "\\x3a:error::",
+    ]
 
 
 POD: Tree = {
     "metadata": {"annotations": {"a.b/c": "x"}},
     "status": {
-        "phase": "Running", "ready": True, "conditions": [
-            {"type": "Ready", "status": "True", "n": 1}, {"type": "Other", "status": "False", "n": 2},
+        "phase": "Running",
+        "ready": True,
+        "conditions": [
+            {"type": "Ready", "status": "True", "n": 1},
+            {"type": "Other", "status": "False", "n": 2},
         ],
     },
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(("path", "values"), [
-    (".status.phase", ["Running"]), ("status.phase", ["Running"]), ("$.status['phase']", ["Running"]),
-    ("{.status.phase}", ["Running"]), (".status.missing.deeper", []), (".status.phase.deeper", []),
-    (r".metadata.annotations.a\.b/c", ["x"]), (r".metadata.annotations['a\.b/c']", ["x"]),
-    (".status.conditions[0].type", ["Ready"]), (".status.conditions[-1].type", ["Other"]),
-    (".status.conditions[*].n", [1, 2]), (".status.conditions.*.n", [1, 2]), ("..phase", ["Running"]),
-    ('.status.conditions[?(@.type=="Ready")].status', ["True"]), (".status.conditions[?(@.n>1)].type", ["Other"]),
-    (".status.conditions[?(@.type != 'Ready')].status", ["False"]), ("", [POD]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (".status.phase", ["Running"]),
+        ("status.phase", ["Running"]),
+        ("$.status['phase']", ["Running"]),
+        ("{.status.phase}", ["Running"]),
+        (".status.missing.deeper", []),
+        (".status.phase.deeper", []),
+        (r".metadata.annotations.a\.b/c", ["x"]),
+        (r".metadata.annotations['a\.b/c']", ["x"]),
+        (".status.conditions[0].type", ["Ready"]),
+        (".status.conditions[-1].type", ["Other"]),
+        (".status.conditions[*].n", [1, 2]),
+        (".status.conditions.*.n", [1, 2]),
+        ("..phase", ["Running"]),
+        ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
+        (".status.conditions[?(@.n>1)].type", ["Other"]),
+        (".status.conditions[?(@.type != 'Ready')].status", ["False"]),
+        ("", [POD]),
+    ],
+)
 def test_values_at_a_single_path(path: str, values: list[Tree]) -> None:
     assert values_at(POD, path) == values
 
 
-@pytest.mark.parametrize(("path", "why"), [
-    (".status[", "this bracket is not closed"), (".a['b", "this bracket is not closed"),
-    (".status.conditions[7].type", "a list of 2 has no such entry"),
-    (".status.conditions[?(@.type==Ready)]", "a path begins with a dot: {.Ready}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (".status[", "this bracket is not closed"),
+        (".a['b", "this bracket is not closed"),
+        (".status.conditions[7].type", "a list of 2 has no such entry"),
+        (".status.conditions[?(@.type==Ready)]", "a path begins with a dot: {.Ready}"),
+    ],
+)
 def test_a_path_that_cannot_be_used_is_an_error_in_one_line(path: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)) as error:
         values_at(POD, path)

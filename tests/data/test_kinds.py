@@ -55,18 +55,55 @@ def test_clusters_have_a_headline_and_take_taints() -> None:
 
 
 #: What is no command: the fleet, what clusters report, and what a hub's own controllers obey.
-_NO_COMMANDS = frozenset((
-    "ManagedCluster", "Cluster", "Lease", "CertificateSigningRequest", "Placement", "PlacementDecision",
-    "ManagedClusterSet", "ManagedClusterSetBinding", "AddOnPlacementScore", "ManagedClusterAddOn", "ManifestWork",
-    "ManifestWorkReplicaSet", "ClusterProfile", "Remedy", "MultiClusterIngress", "ClusterTaintPolicy",
-    "ResourceBinding", "EndpointSlice", "ClusterPool", "ClusterClaim", "ClusterDeployment", "ClusterImageSet",
-    "ClusterDeploymentCustomization", "AdapterReport", "NodePool",
-))  # fmt: skip
-_COMMANDS = frozenset((
-    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "Fleet", "ConditionPolicy", "TaintPolicy",
-    "PulsePolicy", "NotificationPolicy", "DisruptionBudget", "PolicyTest", "Waiver", "Approval", "Rollout",
-    "Projection", "Calendar", "ScorePolicy", "Drill",
-))  # fmt: skip
+_NO_COMMANDS = frozenset(
+    (
+        "ManagedCluster",
+        "Cluster",
+        "Lease",
+        "CertificateSigningRequest",
+        "Placement",
+        "PlacementDecision",
+        "ManagedClusterSet",
+        "ManagedClusterSetBinding",
+        "AddOnPlacementScore",
+        "ManagedClusterAddOn",
+        "ManifestWork",
+        "ManifestWorkReplicaSet",
+        "ClusterProfile",
+        "Remedy",
+        "MultiClusterIngress",
+        "ClusterTaintPolicy",
+        "ResourceBinding",
+        "EndpointSlice",
+        "ClusterPool",
+        "ClusterClaim",
+        "ClusterDeployment",
+        "ClusterImageSet",
+        "ClusterDeploymentCustomization",
+        "AdapterReport",
+        "NodePool",
+    )
+)
+_COMMANDS = frozenset(
+    (
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "Fleet",
+        "ConditionPolicy",
+        "TaintPolicy",
+        "PulsePolicy",
+        "NotificationPolicy",
+        "DisruptionBudget",
+        "PolicyTest",
+        "Waiver",
+        "Approval",
+        "Rollout",
+        "Projection",
+        "Calendar",
+        "ScorePolicy",
+        "Drill",
+    )
+)
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)

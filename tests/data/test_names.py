@@ -10,10 +10,14 @@ VERBS = ("validate", "reconcile", "render", "replay", "release", "plan")
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("Validate", "validate"), ("vaildate", "validate"), ("reconcil", "reconcile"), ("replays", "replay"),
-        ("frobnicate", ""), ("", ""),
+        ("Validate", "validate"),
+        ("vaildate", "validate"),
+        ("reconcil", "reconcile"),
+        ("replays", "replay"),
+        ("frobnicate", ""),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_the_nearest(name: str, meant: str) -> None:
     assert nearest(name, VERBS) == meant
     assert did_you_mean(name, VERBS) == (f"did you mean {meant!r}?" if meant else "")
@@ -21,10 +25,17 @@ def test_the_nearest(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("prd-77", "prod-77"), ("prodd-77", "prod-77"), ("prod-7_7", "prod-77"), ("rpod-77", "prod-77"),
-     ("pr0d-77", "prod-77"),
-     ("PROD-77", "prod-77"), ("production-77", ""), ("x" * 100_000, "")],
-)  # fmt: skip
+    [
+        ("prd-77", "prod-77"),
+        ("prodd-77", "prod-77"),
+        ("prod-7_7", "prod-77"),
+        ("rpod-77", "prod-77"),
+        ("pr0d-77", "prod-77"),
+        ("PROD-77", "prod-77"),
+        ("production-77", ""),
+        ("x" * 100_000, ""),
+    ],
+)
 def test_of_very_many_names_the_one_that_a_single_slip_makes(name: str, meant: str) -> None:
     assert nearest(name, (f"prod-{number}" for number in range(2_000))) == meant
 
@@ -32,11 +43,19 @@ def test_of_very_many_names_the_one_that_a_single_slip_makes(name: str, meant: s
 @pytest.mark.parametrize(
     ("name", "slip"),
     [
-        ("Validate", "validate"), ("vaildate", "validate"), ("validat", "validate"), ("validates", "validate"),
-        ("velidete", "validate"), ("velidete2", ""), ("rendre", "render"), ("rendzz", ""), ("validate", ""),
-        ("plom", ""), ("plam", "plan"),
+        ("Validate", "validate"),
+        ("vaildate", "validate"),
+        ("validat", "validate"),
+        ("validates", "validate"),
+        ("velidete", "validate"),
+        ("velidete2", ""),
+        ("rendre", "render"),
+        ("rendzz", ""),
+        ("validate", ""),
+        ("plom", ""),
+        ("plam", "plan"),
     ],
-)  # fmt: skip
+)
 def test_a_slip_is_a_letter_in_four(name: str, slip: str) -> None:
     assert slip_of(name, VERBS) == slip
 

@@ -17,8 +17,17 @@ def test_matches_as_an_expression_would(pattern: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "text", "expected"),
-    [("", "", True), ("", "a", False), ("*", "", True), ("**", "a\nb", True), ("a?", "ab", False),
-     ("a[b]", "a[b]", True), ("ab*ba", "aba", False), ("*a*b", "abab", True), ("prod-*", "prod-eu-1", True)],
-)  # fmt: skip
+    [
+        ("", "", True),
+        ("", "a", False),
+        ("*", "", True),
+        ("**", "a\nb", True),
+        ("a?", "ab", False),
+        ("a[b]", "a[b]", True),
+        ("ab*ba", "aba", False),
+        ("*a*b", "abab", True),
+        ("prod-*", "prod-eu-1", True),
+    ],
+)
 def test_only_the_asterisk_is_special(pattern: str, text: str, expected: bool) -> None:
     assert matches(pattern, text) is expected

@@ -42,10 +42,12 @@ class Runner:
 
     def run(self, job: str, **inputs: str) -> dict[str, "subprocess.CompletedProcess[str]"]:
         environ = self.world.environ(
-            GITHUB_STEP_SUMMARY=str(self.temp / "summary.md"), RUNNER_TEMP=str(self.temp),
+            GITHUB_STEP_SUMMARY=str(self.temp / "summary.md"),
+            RUNNER_TEMP=str(self.temp),
             GITHUB_OUTPUT=str(self.temp / "outputs"),
-            GITHUB_API_URL=self.world.forge.url, GITHUB_REPOSITORY="acme/fleet",
-        )  # fmt: skip
+            GITHUB_API_URL=self.world.forge.url,
+            GITHUB_REPOSITORY="acme/fleet",
+        )
         action = self.world.folder / "action.yml"
         described = yaml.safe_load(ACTION.read_text())
         described["runs"]["steps"] = [step for step in described["runs"]["steps"] if step["name"] != "install"]
@@ -60,10 +62,15 @@ def pull_request(world: World, **more: str) -> dict[str, str]:
     event = "github.event.pull_request"
     world.forge.pulls = [{"number": 7, "from": "ada:topic", "head": {"sha": world.person.tip()}}]
     return {
-        "github.base_ref": "main", f"{event}.base.sha": world.server.tip("main"), f"{event}.base.ref": "main",
-        f"{event}.number": "7", f"{event}.head.repo.owner.login": "ada", f"{event}.head.ref": "topic",
-        f"{event}.head.sha": world.person.tip(), **more,
-    }  # fmt: skip
+        "github.base_ref": "main",
+        f"{event}.base.sha": world.server.tip("main"),
+        f"{event}.base.ref": "main",
+        f"{event}.number": "7",
+        f"{event}.head.repo.owner.login": "ada",
+        f"{event}.head.ref": "topic",
+        f"{event}.head.sha": world.person.tip(),
+        **more,
+    }
 
 
 def test_a_pull_request_is_planned_and_commented_on_and_then_reconciled(world: World) -> None:
@@ -166,9 +173,15 @@ def test_the_install_step_installs_this_action_and_adds_only_muster(tmp_path: Pa
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     environ = git_environ(
-        tmp_path, RUNNER_TEMP=str(tmp_path), PYTHONPATH=str(libraries), PIP_NO_INDEX="1", PIP_NO_DEPS="1",
-        PIP_NO_BUILD_ISOLATION="0", PIP_NO_COMPILE="1", PATH=f"{python.parent}:/usr/bin:/bin",
-    )  # fmt: skip
+        tmp_path,
+        RUNNER_TEMP=str(tmp_path),
+        PYTHONPATH=str(libraries),
+        PIP_NO_INDEX="1",
+        PIP_NO_DEPS="1",
+        PIP_NO_BUILD_ISOLATION="0",
+        PIP_NO_COMPILE="1",
+        PATH=f"{python.parent}:/usr/bin:/bin",
+    )
     context = {"github.action_path": str(source)}
     done = run_action(ACTION, {"job": "validate"}, context, environ, cwd, lambda *_: None)
     assert done["install"].returncode == 0, done["install"].stderr

@@ -45,8 +45,17 @@ def test_gitlab_would_read_it(tmp_path: Path) -> None:
     """By the schema that GitLab publishes; both what is included and what is laid down, and the inputs."""
     header = tmp_path / "header.json"
     header.write_text(json.dumps(next(yaml.safe_load_all(COMPONENT)) | jobs(included(requirement=REQUIREMENT))))
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.gitlab-ci", "--data-transform",
-               "gitlab-ci", str(header), str(LAID_DOWN)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.gitlab-ci",
+        "--data-transform",
+        "gitlab-ci",
+        str(header),
+        str(LAID_DOWN),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

@@ -91,8 +91,15 @@ def test_systemd_calls_the_services_hardly_exposed(unit: Path) -> None:
 def test_both_services_are_hardened_alike() -> None:
     (one, other) = ({(key, value) for key, value in settings(unit)} for unit in SERVICES)
     assert {key for key, _ in one ^ other - {("Environment", "MUSTER_SERVE=127.0.0.1:8080")}} == {
-        "Description", "Type", "ExecStart", "TimeoutStartSec", "Restart", "RestartSec", "Conflicts", "WantedBy",
-    }  # fmt: skip
+        "Description",
+        "Type",
+        "ExecStart",
+        "TimeoutStartSec",
+        "Restart",
+        "RestartSec",
+        "Conflicts",
+        "WantedBy",
+    }
 
 
 def test_what_the_service_starts_reconciles_with_its_credentials(tmp_path: Path) -> None:
@@ -173,8 +180,10 @@ def test_a_cluster_would_take_the_manifests(name: str) -> None:
     assert not spec["automountServiceAccountToken"]
     assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
     assert {next(iter(volume.keys() - {"name"})) for volume in spec["volumes"]} <= {
-        "persistentVolumeClaim", "emptyDir", "secret",
-    }  # fmt: skip
+        "persistentVolumeClaim",
+        "emptyDir",
+        "secret",
+    }
     for container in (*spec["initContainers"], *spec["containers"]):
         locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
         assert container["securityContext"] == locked
@@ -218,16 +227,19 @@ def test_what_the_pod_starts_reconciles_with_its_credentials(tmp_path: Path) -> 
 def test_the_service_and_the_rule_for_metrics_lead_to_the_page() -> None:
     """Selectors and ports are names: nobody but this says that they are those of the pod."""
     objects = built(KUBERNETES / "deployment").objects
-    by_kind = {kind: [body["spec"] for body in objects if body["kind"] == kind]
-               for kind in ("Deployment", "Service", "NetworkPolicy")}  # fmt: skip
+    by_kind = {
+        kind: [body["spec"] for body in objects if body["kind"] == kind]
+        for kind in ("Deployment", "Service", "NetworkPolicy")
+    }
     (deployment,), (service,) = by_kind["Deployment"], by_kind["Service"]
     template = deployment["template"]
     ports = {port["name"] for one in template["spec"]["containers"] for port in one["ports"]}
     labels = template["metadata"]["labels"].items()
     assert service["selector"].items() <= labels
     assert [port["targetPort"] for port in service["ports"]] == ["page"]
-    (closed,), (opened,) = ([one for one in by_kind["NetworkPolicy"] if bool(one.get("ingress")) is way]
-                            for way in (False, True))  # fmt: skip
+    (closed,), (opened,) = (
+        [one for one in by_kind["NetworkPolicy"] if bool(one.get("ingress")) is way] for way in (False, True)
+    )
     assert closed["podSelector"] == {}
     assert "Ingress" in closed["policyTypes"], "all others stay out"
     assert opened["podSelector"]["matchLabels"].items() <= labels

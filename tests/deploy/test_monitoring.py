@@ -41,10 +41,13 @@ def exposed() -> dict[str, set[str]]:
 SERIES = exposed()
 #: Of labels with few values: which those are.
 VALUES = {
-    "outcome": {*OUTCOMES}, "stage": {"beginning", *(step.name.lower() for step in RunStep)},
-    "status": {"True", "False", "Unknown", "none"}, "severity": {"error", "warning"}, "source": {"lease", "report"},
+    "outcome": {*OUTCOMES},
+    "stage": {"beginning", *(step.name.lower() for step in RunStep)},
+    "status": {"True", "False", "Unknown", "none"},
+    "severity": {"error", "warning"},
+    "source": {"lease", "report"},
     "type": {*SINK_TYPES},
-}  # fmt: skip
+}
 _SERIES = re.compile(r"\b(muster_\w+)(?:\{([^}]*)\})?")
 _MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 _GROUPING = re.compile(r"\bby \(([^)]*)\)")

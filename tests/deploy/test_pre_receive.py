@@ -57,8 +57,12 @@ def pushed(
     variables = user if isinstance(user, dict) else {"MUSTER_USER": user}
     done = subprocess.run(
         ["git", "push", "--force", str(hub.path), f"{source}:{ref}"],
-        cwd=work, env={**hub.environ, **variables}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=work,
+        env={**hub.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     said = [line.removeprefix("remote: ").strip() for line in done.stderr.splitlines() if "may not" in line]
     assert bool(said) == bool(done.returncode), done.stderr
     return said[0].partition(" may not ")[2] if said else ""
@@ -123,9 +127,14 @@ def test_gerrit_calls_it_with_options_for_each_ref(hub: Repo) -> None:
             part for name, value in {**options, "uploader-username": user}.items() for part in (f"--{name}", value)
         ]
         done = subprocess.run(
-            [hub.path / "hooks/pre-receive", *arguments], cwd=hub.path, env={**hub.environ, "MUSTER_USER": "muster"},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [hub.path / "hooks/pre-receive", *arguments],
+            cwd=hub.path,
+            env={**hub.environ, "MUSTER_USER": "muster"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return done.returncode, done.stderr
 
     assert called("ada", "refs/heads/topic") == (0, "")

@@ -32,9 +32,17 @@ def test_the_lines(tmp_path: Path, muster: Run) -> None:
     options = next(line for line in PAGE.splitlines() if line.startswith("muster relay")).split("--name")[1].split()
     options[options.index("--listen") + 1], options[options.index("--tokens") + 1] = "127.0.0.1:0", str(tokens)
     with running(
-        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--every", "0.2", "--name", *options,
+        "relay",
+        "--repo",
+        str(repo.path),
+        "--remote",
+        str(hub.path),
+        "--every",
+        "0.2",
+        "--name",
+        *options,
         environ={**hub.environ, "PYTHONUNBUFFERED": "1"},
-    ) as relay:  # fmt: skip
+    ) as relay:
         relay.wait_for("listening on")
         url = next(match[0] for line in relay.lines if (match := re.search(r"http://\S+", line)))
         environ = {**hub.environ, "RELAY": url, "TOKEN": "secret"}

@@ -143,8 +143,11 @@ def test_a_forge(copy: Path) -> None:
     program = "from muster.git.forges import forge_of, request_page as page; url = 'https://git.sr.ht/~a/b'"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print(page(url, forge_of(url), 'main', 'next'))"],
-        env={**os.environ, "PYTHONPATH": str(copy / "engine")}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(copy / "engine")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "https://git.sr.ht/~a/b/send-email?base=main&head=next\n"
 
 

@@ -31,9 +31,12 @@ def test_a_cluster_takes_the_agent(hub: Hub, tmp_path: Path) -> None:
     assert commands.splitlines()[-1] in steps.splitlines(), "the command that join prints"
     done = subprocess.run(
         ["sh", "-ec", commands],
-        cwd=folder, env=git_environ(tmp_path, KUBECONFIG=str(hub.kubeconfig)), capture_output=True, text=True,
+        cwd=folder,
+        env=git_environ(tmp_path, KUBECONFIG=str(hub.kubeconfig)),
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert "deployment.apps/muster-agent" in done.stdout
     assert "secret/muster-agent created" in done.stdout

@@ -36,8 +36,12 @@ def test_the_program_runs(tmp_path: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
     done = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=ROOT, env=git_environ(tmp_path), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=git_environ(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "prod-ap-2 Unknown" in done.stdout
     assert "prod-us-2 False" in done.stdout

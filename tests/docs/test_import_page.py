@@ -63,16 +63,27 @@ class Moving:
     def schedule(self, cluster: str, name: str = "web-decision-1") -> None:
         """Decide as the hub's scheduler does."""
         placement = name.partition("-")[0]
-        owner = {"apiVersion": PLACEMENT.api_version, "kind": "Placement", "name": placement, "controller": True,
-                 "blockOwnerDeletion": True, "uid": self.placement["metadata"]["uid"]}  # fmt: skip
-        labels = {"cluster.open-cluster-management.io/placement": placement,
-                  "cluster.open-cluster-management.io/decision-group-index": "0",
-                  "cluster.open-cluster-management.io/decision-group-name": ""}  # fmt: skip
+        owner = {
+            "apiVersion": PLACEMENT.api_version,
+            "kind": "Placement",
+            "name": placement,
+            "controller": True,
+            "blockOwnerDeletion": True,
+            "uid": self.placement["metadata"]["uid"],
+        }
+        labels = {
+            "cluster.open-cluster-management.io/placement": placement,
+            "cluster.open-cluster-management.io/decision-group-index": "0",
+            "cluster.open-cluster-management.io/decision-group-name": "",
+        }
         body = shop(PLACEMENT_DECISION, name)
         metadata = {**body["metadata"], "labels": labels, "ownerReferences": [owner]}
         self.hub.apply({**body, "metadata": metadata}, manager="scheduler")
-        self.hub.apply({**body, "status": {"decisions": [{"clusterName": cluster, "reason": ""}]}}, status=True,
-                       manager="scheduler")  # fmt: skip
+        self.hub.apply(
+            {**body, "status": {"decisions": [{"clusterName": cluster, "reason": ""}]}},
+            status=True,
+            manager="scheduler",
+        )
 
     def dump(self, path: Path) -> None:
         """Write what kubectl get prints."""
@@ -105,8 +116,9 @@ class Moving:
                 said += text + err
                 command = pipe
             if command:
-                done = subprocess.run(["bash", "-ec", command], input=text, env=environ, capture_output=True, text=True,
-                                      check=False)  # fmt: skip
+                done = subprocess.run(
+                    ["bash", "-ec", command], input=text, env=environ, capture_output=True, text=True, check=False
+                )
                 assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
                 said += done.stdout
         return said
@@ -126,8 +138,13 @@ def moving(muster: Run, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path / "work")
     shutil.rmtree("clusters/example")
     Path("fleet.yaml").write_text(SETTINGS)
-    for line in (f"git remote add origin {made.fleet.path}", "git branch -M main", "git add --all",
-                 "git commit --quiet -m Start", "git push --quiet -u origin main"):  # fmt: skip
+    for line in (
+        f"git remote add origin {made.fleet.path}",
+        "git branch -M main",
+        "git add --all",
+        "git commit --quiet -m Start",
+        "git push --quiet -u origin main",
+    ):
         subprocess.run(line.split(), check=True, capture_output=True)
     yield made
 

@@ -28,5 +28,8 @@ def test_the_files_of_the_page_are_sound() -> None:
         "production-unavailable",
     ]
     assert {name: sink.sort for name, sink in sinks_of(run.fleet.settings.spec).items()} == {
-        "chat": "slack", "hook": "webhook", "pager": "pagerduty", "office": "email",
-    }  # fmt: skip
+        "chat": "slack",
+        "hook": "webhook",
+        "pager": "pagerduty",
+        "office": "email",
+    }

@@ -19,9 +19,10 @@ PAGE = (Path(__file__).parents[2] / "docs/projections.md").read_text(encoding="u
 def written(now: str = "") -> dict[str, str]:
     blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     files = {
-        str(file.relative_to(EXAMPLE)): file.read_text() for file in EXAMPLE.rglob("*.yaml")
+        str(file.relative_to(EXAMPLE)): file.read_text()
+        for file in EXAMPLE.rglob("*.yaml")
         if "derived/projections" not in str(file) and "projections" not in file.parts
-    }  # fmt: skip
+    }
     files |= {f"page/{number}.yaml": block for number, block in enumerate(blocks)}
     run = evaluate_snapshot(MemorySnapshot(files), parse_time(now) if now else NOON)
     assert [found for found in run.findings if found.fails] == []

@@ -25,14 +25,23 @@ def test_the_commands_for_ones_own_repository_run(tmp_path: Path) -> None:
     commands = next(block for block in blocks if "muster init my-fleet" in block)
     install, rest = commands.split("\n", 1)
     target = tmp_path / "target"
-    offline = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0",
-               "PIP_NO_COMPILE": "1"}  # fmt: skip
+    offline = {
+        "PIP_TARGET": str(target),
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_NO_COMPILE": "1",
+    }
     paths = {"PYTHONPATH": str(target), "PATH": f"{target / 'bin'}{os.pathsep}{environ(tmp_path)['PATH']}"}
     for cwd, script, more in ((ROOT, install, offline), (tmp_path, rest, paths)):
         done = subprocess.run(
             ["sh", "-c", f"set -e\n{script}"],
-            cwd=cwd, env={**environ(tmp_path), **more}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=cwd,
+            env={**environ(tmp_path), **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "example" in done.stdout
     assert list(target.glob("muster_fleet-*.dist-info"))

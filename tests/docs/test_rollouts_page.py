@@ -30,11 +30,21 @@ def run(argument):
 
 def _cluster(name: str, version: str) -> str:
     labels = {"region": name[:2], **({"canary": "true"} if name == "eu-1" else {})}
-    available = {"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Ok", "message": "ok",
-                 "lastTransitionTime": f"{DAY}T00:00:00Z"}  # fmt: skip
+    available = {
+        "type": "ManagedClusterConditionAvailable",
+        "status": "True",
+        "reason": "Ok",
+        "message": "ok",
+        "lastTransitionTime": f"{DAY}T00:00:00Z",
+    }
     status = {"conditions": [available], "clusterClaims": [{"name": "web.example.com", "value": version}]}
-    body = {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": name, "labels": labels},
-            "spec": {"hubAcceptsClient": True}, "status": status}  # fmt: skip
+    body = {
+        "apiVersion": f"{OCM}/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"hubAcceptsClient": True},
+        "status": status,
+    }
     return str(yaml.safe_dump(body))
 
 
@@ -48,8 +58,12 @@ def _lease(name: str) -> str:
 
 def _placement() -> str:
     metadata = {"name": "web", "namespace": "shop"}
-    binding = {"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSetBinding",
-               "metadata": {"name": "global", "namespace": "shop"}, "spec": {"clusterSet": "global"}}  # fmt: skip
+    binding = {
+        "apiVersion": f"{OCM}/v1beta2",
+        "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": "global", "namespace": "shop"},
+        "spec": {"clusterSet": "global"},
+    }
     placement = {"apiVersion": f"{OCM}/v1beta1", "kind": "Placement", "metadata": metadata, "spec": {}}
     return str(yaml.safe_dump_all([binding, placement]))
 

@@ -27,14 +27,24 @@ class UpgradedFleet(ScoredFleet):
         for path, body in self.files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(body, encoding="utf-8")
-        self.write("placement.yaml", {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-            "metadata": {"name": "everything", "namespace": "fleet"}, "spec": {},
-        })  # fmt: skip
-        self.write("fleet-binding.yaml", {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
-            "metadata": {"name": "default", "namespace": "fleet"}, "spec": {"clusterSet": "default"},
-        })  # fmt: skip
+        self.write(
+            "placement.yaml",
+            {
+                "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+                "kind": "Placement",
+                "metadata": {"name": "everything", "namespace": "fleet"},
+                "spec": {},
+            },
+        )
+        self.write(
+            "fleet-binding.yaml",
+            {
+                "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+                "kind": "ManagedClusterSetBinding",
+                "metadata": {"name": "default", "namespace": "fleet"},
+                "spec": {"clusterSet": "default"},
+            },
+        )
         for name in "ab":
             self.runs(name, "v1.31.9")
 

@@ -35,19 +35,26 @@ def planting(repo: Repo, module: str, name: str, when: str) -> Repo:
 def muster(repo: Repo, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*muster_command(repo.environ), *arguments, "--repo", str(repo.path)],
-        env=dict(repo.environ), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=dict(repo.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def fleet_of_two(path: Path) -> Repo:
     repo, renewed = new_repository(path), datetime.now(UTC).replace(microsecond=0)
-    repo.commit({
-        f"clusters/{name}/{file}.yaml": text
-        for name in ("a", "b")
-        for file, text in (
-            ("cluster", cluster(name)), ("observed", observed(name)), ("lease", lease(name, format_time(renewed))),
-        )
-    })  # fmt: skip
+    repo.commit(
+        {
+            f"clusters/{name}/{file}.yaml": text
+            for name in ("a", "b")
+            for file, text in (
+                ("cluster", cluster(name)),
+                ("observed", observed(name)),
+                ("lease", lease(name, format_time(renewed))),
+            )
+        }
+    )
     return repo
 
 

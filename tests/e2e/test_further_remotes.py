@@ -90,8 +90,10 @@ def test_each_repository_speaks_for_its_clusters(world: World, muster: Run) -> N
     assert ["eu-2" in told[0], "local" in told[1]] == [True, True]
     assert len(told) == 2
     assert sorted(name for name in world.person.refs() if "muster/from" in name) == [
-        "refs/muster/from/eu/agents/eu-1", "refs/muster/from/eu/agents/eu-2", "refs/muster/from/us/agents/us-1",
-    ]  # fmt: skip
+        "refs/muster/from/eu/agents/eu-1",
+        "refs/muster/from/eu/agents/eu-2",
+        "refs/muster/from/us/agents/us-1",
+    ]
     assert muster("plan", "--repo", world.person.path, "--now", NOW)[1].startswith("Nothing to do.")
 
 

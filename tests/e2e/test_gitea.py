@@ -121,11 +121,19 @@ def new_fleet(forge: Gitea, folder: Path) -> Fleet:
     for branch, user in (("main", "muster"), ("agents/c1", "agent-c1"), ("agents/c2", "agent-c2"), ("agents/*", "")):
         may = [user] if user else []
         replaces = branch.startswith("agents/") and bool(user)
-        fleet.call("POST", "/branch_protections", {
-            "rule_name": branch, "enable_push": bool(user), "enable_push_whitelist": True,
-            "push_whitelist_usernames": may, "enable_force_push": replaces,
-            "enable_force_push_allowlist": replaces, "force_push_allowlist_usernames": may if replaces else [],
-        })  # fmt: skip
+        fleet.call(
+            "POST",
+            "/branch_protections",
+            {
+                "rule_name": branch,
+                "enable_push": bool(user),
+                "enable_push_whitelist": True,
+                "push_whitelist_usernames": may,
+                "enable_force_push": replaces,
+                "enable_force_push_allowlist": replaces,
+                "force_push_allowlist_usernames": may if replaces else [],
+            },
+        )
     return fleet
 
 
@@ -140,10 +148,17 @@ def watched(fleet: Fleet) -> Iterator[None]:
     arguments = ("watch", "--repo", str(engine.path), "--push", "--interval", "1h", "--serve", address)
     with running(*arguments, environ=environ) as process:
         process.wait_for("accepted")
-        fleet.call("POST", "/hooks", {
-            "type": "gitea", "active": True, "events": ["push", "create", "delete"], "branch_filter": "*",
-            "config": {"url": f"http://{address}/webhook", "content_type": "json", "secret": SECRET},
-        })  # fmt: skip
+        fleet.call(
+            "POST",
+            "/hooks",
+            {
+                "type": "gitea",
+                "active": True,
+                "events": ["push", "create", "delete"],
+                "branch_filter": "*",
+                "config": {"url": f"http://{address}/webhook", "content_type": "json", "secret": SECRET},
+            },
+        )
         yield
         process.stop()
 
@@ -163,10 +178,16 @@ def beat(fleet: Fleet, name: str) -> None:
     user = f"agent-{name}"
     with http_server() as server:
         code, out, err = muster(
-            "heartbeat", "--cluster", name, "--remote", fleet.forge.remote(user, "ada/fleet"),
-            "--api-server", f"http://127.0.0.1:{server.server_port}",
-            environ=fleet.clones[user].environ, cwd=fleet.clones[user].path,
-        )  # fmt: skip
+            "heartbeat",
+            "--cluster",
+            name,
+            "--remote",
+            fleet.forge.remote(user, "ada/fleet"),
+            "--api-server",
+            f"http://127.0.0.1:{server.server_port}",
+            environ=fleet.clones[user].environ,
+            cwd=fleet.clones[user].path,
+        )
     assert code == 0, out + err
     assert fleet.forge.tokens[user] not in out + err
 
@@ -182,8 +203,12 @@ def planned(fleet: Fleet) -> None:
 def comment(fleet: Fleet) -> str:
     """Comment with the plan, and return what was done."""
     ada = fleet.clones["ada"]
-    environ = {**ada.environ, "GITHUB_API_URL": f"{fleet.forge.url}/api/v1", "GITHUB_REPOSITORY": "ada/fleet",
-               "GITHUB_TOKEN": fleet.forge.tokens["muster"]}  # fmt: skip
+    environ = {
+        **ada.environ,
+        "GITHUB_API_URL": f"{fleet.forge.url}/api/v1",
+        "GITHUB_REPOSITORY": "ada/fleet",
+        "GITHUB_TOKEN": fleet.forge.tokens["muster"],
+    }
     head = ("--head", "ada:topic", "--commit", ada.tip())
     code, out, err = muster("plan", "comment", "github", "../plan.md", *head, environ=environ, cwd=ada.path)
     assert code == 0, err

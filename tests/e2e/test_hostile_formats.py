@@ -15,12 +15,21 @@ from tests.support.git import Repo, clone, new_repository
 
 BEAT, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z"
 TEXTS = (
-    *COMMANDS, *CONTROLS, "section_start:1:x[collapsed=true]", "\x1b[0Ksection_end:1:x\r\x1b[0K",
+    *COMMANDS,
+    *CONTROLS,
+    "section_start:1:x[collapsed=true]",
+    "\x1b[0Ksection_end:1:x\r\x1b[0K",
     "##teamcity[setParameter name='a' value='b']",
-)  # fmt: skip
+)
 FORMATS = {
     "get managedclusters": (
-        "table", "wide", "name", "yaml", "json", "jsonpath={..message}", "jsonpath={.items[*].metadata}",
+        "table",
+        "wide",
+        "name",
+        "yaml",
+        "json",
+        "jsonpath={..message}",
+        "jsonpath={.items[*].metadata}",
         "custom-columns=M:.status.conditions[*].message",
     ),
     "get ManagedCluster/a": ("yaml", "json"),
@@ -29,7 +38,7 @@ FORMATS = {
     "explain ManagedCluster/a": ("text", "json"),
     "history ManagedCluster/a": ("text", "json"),
     "validate": ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"),
-}  # fmt: skip
+}
 ESCAPED = {ord(char) for text in CONTROLS for char in text if not char.isprintable()}
 
 

@@ -45,14 +45,30 @@ def repo(tmp_path: Path) -> Repo:
 
 
 READING = (
-    "plan", "plan -o markdown", "plan -o json", "get managedclusters", "get managedclusters -o json",
-    "get managedclusters -o yaml", "plan -o yaml", "plan -o diff", "export objects", "export objects -o json",
-    "get managedclusters -o wide", "get managedclusters -o custom-columns=M:.status.conditions[*].message",
+    "plan",
+    "plan -o markdown",
+    "plan -o json",
+    "get managedclusters",
+    "get managedclusters -o json",
+    "get managedclusters -o yaml",
+    "plan -o yaml",
+    "plan -o diff",
+    "export objects",
+    "export objects -o json",
+    "get managedclusters -o wide",
+    "get managedclusters -o custom-columns=M:.status.conditions[*].message",
     "get managedclusters -o jsonpath={.items[*].status}{..message}",
-    "describe ManagedCluster/a", "describe ManagedCluster/a -o yaml", "explain ManagedCluster/a", "validate",
-    "validate -o github", "validate -o junit", "validate -o sarif", "get ManagedCluster/a -o yaml",
-    "history ManagedCluster/a", "forecast",
-)  # fmt: skip
+    "describe ManagedCluster/a",
+    "describe ManagedCluster/a -o yaml",
+    "explain ManagedCluster/a",
+    "validate",
+    "validate -o github",
+    "validate -o junit",
+    "validate -o sarif",
+    "get ManagedCluster/a -o yaml",
+    "history ManagedCluster/a",
+    "forecast",
+)
 
 
 def test_no_output_obeys_what_an_agent_says(repo: Repo, muster: Run) -> None:

@@ -58,9 +58,20 @@ def test_agents_speak_on_refs_of_their_own(hub: Repo, server: Server, muster: Ru
     assert committed(muster, hub, "now") == 1
     assert muster(*beat)[0] == 0
     report = muster(
-        "report", "--repo", hub.path.parent, "--remote", hub.path, "--cluster", "edge", "--adapter", "dns",
-        "--observed-generation", "1", "--condition", "Available=True",
-    )  # fmt: skip
+        "report",
+        "--repo",
+        hub.path.parent,
+        "--remote",
+        hub.path,
+        "--cluster",
+        "edge",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--condition",
+        "Available=True",
+    )
     assert report[0] == 0, report
     assert committed(muster, hub, "now") >= 1
     assert committed(muster, hub, "now") == 0

@@ -77,9 +77,13 @@ class World:
         main = self.checked_out(self.server, "main:refs/remotes/origin/main", depth=1)
         event = "github.event.pull_request"
         context = {
-            "github.token": "secret", f"{event}.number": "7", f"{event}.base.ref": "main", f"{event}.head.ref": "topic",
-            f"{event}.head.repo.owner.login": "ada", f"{event}.head.sha": self.person.tip(),
-        }  # fmt: skip
+            "github.token": "secret",
+            f"{event}.number": "7",
+            f"{event}.base.ref": "main",
+            f"{event}.head.ref": "topic",
+            f"{event}.head.repo.owner.login": "ada",
+            f"{event}.head.sha": self.person.tip(),
+        }
         self.forge.pulls = [{"number": 7, "from": "ada:topic", "head": {"sha": self.person.tip()}}]
         environ = self.environ(
             GITHUB_API_URL=self.forge.url, GITHUB_REPOSITORY="acme/fleet", RUNNER_TEMP=str(main.parent)
@@ -161,10 +165,12 @@ HOSTILE = "$(touch broken); `touch broken` 'x\" @everyone <img src=x> ${{ secret
 
 def test_names_of_anybodys_are_no_commands(world: World) -> None:
     """In file names, in names of objects, and in what a workflow of theirs says that its plan is."""
-    world.pushed(**{
-        f"remedies__{HOSTILE.replace('/', '')}.yaml": remedy().replace("{name: dns-down}", "{name: other}"),
-        "remedies__-x.yaml": remedy().replace("{name: dns-down}", f'{{name: "{HOSTILE.replace(chr(34), "")}"}}'),
-    })  # fmt: skip
+    world.pushed(
+        **{
+            f"remedies__{HOSTILE.replace('/', '')}.yaml": remedy().replace("{name: dns-down}", "{name: other}"),
+            "remedies__-x.yaml": remedy().replace("{name: dns-down}", f'{{name: "{HOSTILE.replace(chr(34), "")}"}}'),
+        }
+    )
     plan, _ = world.github()
     assert not any(world.folder.rglob("broken"))
     assert not re.search(r"@everyone|<img|\$\(|\$\{\{", plan)
@@ -202,12 +208,16 @@ def test_what_nobody_trusts_reaches_scripts_in_variables_only(world: World) -> N
 
 def gitlab(world: World, repo: Repo, *, fork: bool) -> Mapping[str, str]:
     return world.environ(
-        CI_PROJECT_ID="6" if fork else "5", CI_MERGE_REQUEST_PROJECT_ID="5", CI_MERGE_REQUEST_IID="7",
+        CI_PROJECT_ID="6" if fork else "5",
+        CI_MERGE_REQUEST_PROJECT_ID="5",
+        CI_MERGE_REQUEST_IID="7",
         CI_MERGE_REQUEST_PROJECT_URL=f"file://{world.server.path}".removesuffix(".git"),
         CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main",
         CI_MERGE_REQUEST_DIFF_BASE_SHA=repo.git("merge-base", "topic", world.server.tip("main")),
-        CI_API_V4_URL=world.forge.url, CI_COMMIT_BRANCH="main", CI_COMMIT_SHA=world.server.tip("main"),
-    )  # fmt: skip
+        CI_API_V4_URL=world.forge.url,
+        CI_COMMIT_BRANCH="main",
+        CI_COMMIT_SHA=world.server.tip("main"),
+    )
 
 
 @pytest.mark.parametrize(("depth", "fork"), [(20, True), (0, False)])

@@ -41,9 +41,11 @@ def test_a_fleet_goes_on_from_a_mirror_clone(tmp_path: Path) -> None:
 
     hub.git("init", "--quiet", "--bare", str(tmp_path / "restored.git"))
     where = {
-        "https://git.example.com/you/fleet.git": str(hub.path), "backup.git": str(tmp_path / "backup.git"),
-        "https://git.example.com/you/restored.git": str(tmp_path / "restored.git"), "fleet": str(tmp_path / "fleet"),
-    }  # fmt: skip
+        "https://git.example.com/you/fleet.git": str(hub.path),
+        "backup.git": str(tmp_path / "backup.git"),
+        "https://git.example.com/you/restored.git": str(tmp_path / "restored.git"),
+        "fleet": str(tmp_path / "fleet"),
+    }
     steps = commands()
     assert [step[0] for step in steps] == ["clone", "-C", "-C", "clone"]
     for step in steps:

@@ -40,10 +40,25 @@ def test_get_clusters_tells_of_all_of_them(server: Server, tmp_path: Path, muste
     tokens = [f"{name} {hashlib.sha256(name.encode()).hexdigest()}" for name in BY_TOKEN]
     tokens.append(f"alerts {hashlib.sha256(b'alerts').hexdigest()} http-*,push-*")
     (tmp_path / "tokens").write_text("\n".join(tokens))
-    with running(
-        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
-        "--listen", "127.0.0.1:0", "--tokens", str(tmp_path / "tokens"), environ=hub.environ,
-    ) as relay, http_server() as gateway:  # fmt: skip
+    with (
+        running(
+            "relay",
+            "--repo",
+            str(repo.path),
+            "--remote",
+            str(hub.path),
+            "--name",
+            "edge",
+            "--every",
+            "0.2",
+            "--listen",
+            "127.0.0.1:0",
+            "--tokens",
+            str(tmp_path / "tokens"),
+            environ=hub.environ,
+        ) as relay,
+        http_server() as gateway,
+    ):
         relay.wait_for("listening on")
         url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
         ready = {"condition": "GatewayReady", "http": gateway.url}
@@ -63,12 +78,20 @@ def test_get_clusters_tells_of_all_of_them(server: Server, tmp_path: Path, muste
             for name in BY_PUSH:
                 assert muster("heartbeat", "--cluster", name, "--api-server", server.url, "--remote", repo.path)[0] == 0
             for name in ("http-3", "push-3"):
-                alert = {"status": "firing", "labels": {"alertname": "Down", "cluster": name},
-                         "startsAt": "2026-01-01T00:00:00Z", "fingerprint": name}  # fmt: skip
+                alert = {
+                    "status": "firing",
+                    "labels": {"alertname": "Down", "cluster": name},
+                    "startsAt": "2026-01-01T00:00:00Z",
+                    "fingerprint": name,
+                }
                 answer = urllib3.request(
-                    "POST", f"{url}/v1/alertmanager", headers={"Authorization": "Bearer alerts"},
-                    body=json.dumps({"version": "4", "alerts": [alert]}), retries=False, timeout=60,
-                )  # fmt: skip
+                    "POST",
+                    f"{url}/v1/alertmanager",
+                    headers={"Authorization": "Bearer alerts"},
+                    body=json.dumps({"version": "4", "alerts": [alert]}),
+                    retries=False,
+                    timeout=60,
+                )
                 assert answer.status == 200, answer.data
             for name in DETECTED:
                 detector.wait_for(f"{name}: GatewayReady: ")

@@ -17,9 +17,11 @@ from tests.support.living import cluster
 
 NOW = parse_time("2026-01-01T12:00:00Z")
 OTHER = {
-    "apiVersion": "muster.dev/v1alpha1", "kind": "Projection", "metadata": {"name": "other"},
+    "apiVersion": "muster.dev/v1alpha1",
+    "kind": "Projection",
+    "metadata": {"name": "other"},
     "spec": {"forEach": "all", "path": "'other.json'", "object": "{'clusters': size(clusters)}"},
-}  # fmt: skip
+}
 #: The name of the object that a policy decides about.
 NAMES = {"Projection": "cluster.metadata.name", "PulsePolicy": "self.metadata.name"}
 
@@ -41,8 +43,12 @@ def policy(kind: str, text: str) -> Tree:
 
 def run(kind: str, text: str) -> tuple[Run, int]:
     """A run over two clusters, and the most memory that it took."""
-    files = {"a.yaml": cluster("a"), "b.yaml": cluster("b"), "other.yaml": yaml.safe_dump(OTHER),
-             "large.yaml": yaml.safe_dump(policy(kind, text), width=10**9)}  # fmt: skip
+    files = {
+        "a.yaml": cluster("a"),
+        "b.yaml": cluster("b"),
+        "other.yaml": yaml.safe_dump(OTHER),
+        "large.yaml": yaml.safe_dump(policy(kind, text), width=10**9),
+    }
     tracemalloc.start()
     try:
         return evaluate_snapshot(MemorySnapshot(files), NOW), tracemalloc.get_traced_memory()[1]

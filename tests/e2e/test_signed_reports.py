@@ -44,8 +44,16 @@ metadata: {name: far}
 spec: {hubAcceptsClient: false}
 """
 REPORT = (
-    "report", "--adapter", "dns", "--cluster", "edge", "--observed-generation", "1", "--condition", "Available=True",
-)  # fmt: skip
+    "report",
+    "--adapter",
+    "dns",
+    "--cluster",
+    "edge",
+    "--observed-generation",
+    "1",
+    "--condition",
+    "Available=True",
+)
 
 
 @dataclass
@@ -121,10 +129,16 @@ def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
             looking.close()
 
     heart = Heartbeat(
-        PushedRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)), "me",
-        lambda: Availability("True", "Fine", "fine"), ClusterFacts, view,
-        lambda: datetime.now(UTC).replace(microsecond=0), time.monotonic, lambda _: False, rotation=rotation,
-    )  # fmt: skip
+        PushedRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)),
+        "me",
+        lambda: Availability("True", "Fine", "fine"),
+        ClusterFacts,
+        view,
+        lambda: datetime.now(UTC).replace(microsecond=0),
+        time.monotonic,
+        lambda _: False,
+        rotation=rotation,
+    )
     return World(hub, muster, tmp_path, (str(certificate), str(key)), heart)
 
 
@@ -367,16 +381,19 @@ def test_a_certificate_in_a_persons_file_makes_nobody_an_agent(world: World, own
         authority = load_authority(*new_authority(world.path / "own"), timedelta(hours=1), now)
         certificate = authority.sign(Approved(stranger.pem, stranger.user, [], ["client auth"]), now)
     body = {
-        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
         "metadata": {"name": "edge-evil", "labels": {"open-cluster-management.io/cluster-name": "edge"}},
         "spec": {
-            "request": base64.b64encode(stranger.pem).decode(), "signerName": SIGNER, "usages": ["client auth"],
+            "request": base64.b64encode(stranger.pem).decode(),
+            "signerName": SIGNER,
+            "usages": ["client auth"],
         },
         "status": {
             "certificate": base64.b64encode(certificate).decode(),
             "conditions": [{"type": "Approved", "status": "True", "reason": "Fine", "message": "fine"}],
         },
-    }  # fmt: skip
+    }
     files = {"requests/evil.yaml": yaml.safe_dump(body, sort_keys=False)}
     if named:
         spec = {"agents": {"signing": "required"}, "signing": {"authority": Path(world.ca[0]).read_text()}}

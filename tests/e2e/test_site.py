@@ -22,8 +22,21 @@ from tests.support.example import NOON
 from tests.support.past import example_with_past
 
 pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-PAGES = ("", "clusters", "cluster/prod-eu-1", "clusters?view=map&by=env", "rollout/shop/web", "rollouts", "placements",
-         "placement/shop/web", "pools", "remedies", "adapters", "findings", "tried")  # fmt: skip
+PAGES = (
+    "",
+    "clusters",
+    "cluster/prod-eu-1",
+    "clusters?view=map&by=env",
+    "rollout/shop/web",
+    "rollouts",
+    "placements",
+    "placement/shop/web",
+    "pools",
+    "remedies",
+    "adapters",
+    "findings",
+    "tried",
+)
 WIDE = ["Name", "Status", "Since", "Reason", "Region", "Set", "Version"]
 DERIVED = "derived/managedclusters/prod-eu-1.yaml"
 MARKUP = "<img src=x onerror=alert(1)> is unknown"

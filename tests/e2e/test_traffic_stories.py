@@ -59,9 +59,16 @@ class World:
 
     def _exported(self) -> str:
         code, out, err = muster(
-            "export", "endpoints", "shop/web", "--rev", "main", "--listen", str(self.balancer.port),
-            environ=self.hub.environ, cwd=self.hub.path,
-        )  # fmt: skip
+            "export",
+            "endpoints",
+            "shop/web",
+            "--rev",
+            "main",
+            "--listen",
+            str(self.balancer.port),
+            environ=self.hub.environ,
+            cwd=self.hub.path,
+        )
         assert code == 0, err
         return out
 

@@ -14,17 +14,27 @@ from tests.support.git import Repo, clone, new_repository
 
 BEAT, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z"
 READING = (
-    "plan --rev feature --base origin/main", "plan --rev feature --base origin/main -o json", "plan --rev feature",
-    "plan --rev feature --report ManagedCluster/a Ready=True", "get managedclusters --rev feature",
+    "plan --rev feature --base origin/main",
+    "plan --rev feature --base origin/main -o json",
+    "plan --rev feature",
+    "plan --rev feature --report ManagedCluster/a Ready=True",
+    "get managedclusters --rev feature",
     "get managedclusters -o yaml --rev feature",
-    "describe ManagedCluster/a --rev feature", "explain ManagedCluster/a --rev feature", "forecast --rev feature",
-    "export objects --rev feature", "validate --rev feature",
-    "validate --rev feature --base origin/main", "lint --rev feature", "test --rev feature",
-)  # fmt: skip
+    "describe ManagedCluster/a --rev feature",
+    "explain ManagedCluster/a --rev feature",
+    "forecast --rev feature",
+    "export objects --rev feature",
+    "validate --rev feature",
+    "validate --rev feature --base origin/main",
+    "lint --rev feature",
+    "test --rev feature",
+)
 CHECKED_OUT = (
-    "plan --base origin/main", "plan --base origin/main -o markdown", "plan --worktree --base origin/main",
+    "plan --base origin/main",
+    "plan --base origin/main -o markdown",
+    "plan --worktree --base origin/main",
     "validate --base origin/main",
-)  # fmt: skip
+)
 
 
 def settings(*remotes: tuple[str, str], more: str = "") -> str:
@@ -84,18 +94,26 @@ def propose(fleet: Repo, fleet_yaml: str, *, checkout: bool) -> None:
 def urls(port: int, spy: Path) -> list[tuple[str, str]]:
     """Addresses of every transport of git."""
     return [
-        ("http", f"http://127.0.0.1:{port}/x.git"), ("git", f"git://127.0.0.1:{port}/x.git"),
-        ("ssh", f"ssh://127.0.0.1:{port}/x.git"), ("scp", "someone@127.0.0.1:x.git"),
-        ("file", f"file://{spy}"), ("path", str(spy)), ("ext", f"ext::touch {spy}/ran"),
-    ]  # fmt: skip
+        ("http", f"http://127.0.0.1:{port}/x.git"),
+        ("git", f"git://127.0.0.1:{port}/x.git"),
+        ("ssh", f"ssh://127.0.0.1:{port}/x.git"),
+        ("scp", "someone@127.0.0.1:x.git"),
+        ("file", f"file://{spy}"),
+        ("path", str(spy)),
+        ("ext", f"ext::touch {spy}/ran"),
+    ]
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", (*READING, *CHECKED_OUT))
 def test_the_repositories_of_the_base_are_asked_and_no_others(
-    fleet: Repo, muster: Run, calls: tuple[int, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    fleet: Repo,
+    muster: Run,
+    calls: tuple[int, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     arguments: str,
-) -> None:  # fmt: skip
+) -> None:
     port, callers = calls
     spy = new_repository(tmp_path / "spy.git", bare=True)
     spy.commit_to("refs/heads/agents/a", {"lease.yaml": lease("a", NOW)})

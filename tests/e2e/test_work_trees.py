@@ -63,10 +63,15 @@ def checked_out_anew(repo: Repo) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("name", "laid_down"), [
-    pytest.param(name, laid_down, id=f"{name}-{'with derived/.gitattributes' if laid_down else 'bare'}")
-    for name in SETTINGS for laid_down in (False, True) if not laid_down or name != "the same bytes"
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "laid_down"),
+    [
+        pytest.param(name, laid_down, id=f"{name}-{'with derived/.gitattributes' if laid_down else 'bare'}")
+        for name in SETTINGS
+        for laid_down in (False, True)
+        if not laid_down or name != "the same bytes"
+    ],
+)
 def test_a_checkout_rests(tmp_path: Path, muster: Run, name: str, *, laid_down: bool) -> None:
     settings, attributes = SETTINGS[name]
     repo = new_repository(tmp_path / "fleet")
@@ -164,8 +169,14 @@ def test_a_filter_that_fails_leaves_its_file_unread(tmp_path: Path, muster: Run)
 @pytest.mark.parametrize("cone", [True, False])
 def test_a_sparse_checkout_hides_no_cluster(tmp_path: Path, muster: Run, *, cone: bool) -> None:
     origin = new_repository(tmp_path / "origin")
-    origin.commit({"clusters/a/a.yaml": cluster("a"), "clusters/b/b.yaml": cluster("b"), ".musterignore": "x/\n",
-                   "x/broken.yaml": "apiVersion: [\nkind: x\n"})  # fmt: skip
+    origin.commit(
+        {
+            "clusters/a/a.yaml": cluster("a"),
+            "clusters/b/b.yaml": cluster("b"),
+            ".musterignore": "x/\n",
+            "x/broken.yaml": "apiVersion: [\nkind: x\n",
+        }
+    )
     settled(muster, origin, NOW)
     repo = clone(origin, tmp_path / "sparse", "--no-checkout")
     repo.git("sparse-checkout", "set", *(["--cone", "clusters/a"] if cone else ["--no-cone", "/clusters/a/"]))

@@ -302,12 +302,15 @@ def test_a_placement_that_kept_its_uid(repository: Repository) -> None:
 )
 def test_only_the_hubs_own_word_about_a_request_is_its_past(reason: str, adopted: bool, repository: Repository) -> None:
     """A person's is a wish, which stands for as long as the file says so: nothing of it ends with the first run."""
-    repository.write("csr.yaml", f"""\
+    repository.write(
+        "csr.yaml",
+        f"""\
 apiVersion: certificates.k8s.io/v1
 kind: CertificateSigningRequest
 metadata: {{name: r, labels: {{open-cluster-management.io/cluster-name: eu-1}}}}
 spec: {{request: bm9uZQ==, signerName: s}}
 status: {{conditions: [{{type: Approved, status: "True", reason: {reason}, message: m}}]}}
-""")  # fmt: skip
+""",
+    )
     past = muster.evaluate(repository.root, NOON).fleet.previous
     assert ("r" in {id_.name for id_ in past}) is adopted

@@ -67,7 +67,7 @@ def test_what_speaks_for_another_cluster_is_refused_and_the_rest_counts(repo: Re
             "policy.yaml": "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: x}\nspec: {}\n",
             "steal.yaml": lease("a", FRESH).replace("name: managed-cluster-lease, ", LABELLED),
         },
-    )  # fmt: skip
+    )
     run = muster.evaluate(repo.path, NOW, "HEAD")
     assert available(run) == {"a": "True", "b": "Unknown"}
     found = codes(run)
@@ -315,8 +315,14 @@ def test_a_provisioner_says_what_it_saw_of_its_cluster_and_nothing_else(repo: Re
     repo.commit_to("refs/heads/agents/ci-1", files)
     run = muster.evaluate(repo.path, NOW, "HEAD")
     told = "\n".join(codes(run))
-    for refused in ("metadata.labels", "metadata.deletionTimestamp", "spec.powerState", "spec.clusterName",
-                    "it is about cluster 'ci-2'", "its namespace is 'pools'"):  # fmt: skip
+    for refused in (
+        "metadata.labels",
+        "metadata.deletionTimestamp",
+        "spec.powerState",
+        "spec.clusterName",
+        "it is about cluster 'ci-2'",
+        "its namespace is 'pools'",
+    ):
         assert refused in told
     assert {one.code for one in run.findings} == {"MUS106"}
     body = next(b for b in run.objects if b["kind"] == "ClusterDeployment")

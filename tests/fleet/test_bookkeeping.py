@@ -47,12 +47,13 @@ def test_any_order_becomes_the_one_order() -> None:
 def test_derived_parts_are_equal_to_the_byte(whole: bool) -> None:
     random, texts = Random(2), set[str]()
     known: Tree = {
-        "silentAfter": "2026-01-01T00:00:00Z", "leaseDurationSeconds": 90,
+        "silentAfter": "2026-01-01T00:00:00Z",
+        "leaseDurationSeconds": 90,
         "rollouts": {
             "a/b": {"revision": "v1", "state": "Failed", "since": "2026-01-01T00:00:00Z", "gate": "g"},
             "a/a": {"revision": "v1", "state": "Failed", "since": "2026-01-01T00:00:00Z"},
         },
-    }  # fmt: skip
+    }
     id_ = MANAGED_CLUSTER.id("a")
     for _ in range(20):
         own = shuffled(known, random)

@@ -35,8 +35,9 @@ def test_how_it_stands(
     said = {ACCEPTED: ("accepted", accepted), JOINED: ("joined", joined), kind.headline: ("headline", headline)}
     conditions: dict[str, Tree] = {
         type_: {"type": type_, "status": status, "reason": name}
-        for type_, (name, status) in said.items() if status is not None
-    }  # fmt: skip
+        for type_, (name, status) in said.items()
+        if status is not None
+    }
     assert state_of(kind, conditions) == state
     found = since_of(kind, conditions)
     assert (found or {}).get("reason", "") == since

@@ -1,6 +1,5 @@
 """What a stranger writes under `derived/` does not count: a finding, and decided anew in the same run."""
 
-# ruff: noqa: E501 - tables
 from collections.abc import Callable
 
 import pytest
@@ -13,8 +12,9 @@ from tests.support.example import EXAMPLE, NOON
 CLUSTER = "derived/managedclusters/stage-us-1.yaml"
 TEXTS = {
     str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
-    for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
-}  # fmt: skip
+    for path in EXAMPLE.rglob("*.yaml")
+    if "/." not in str(path)
+}
 Edit = Callable[[str], str]
 
 
@@ -44,22 +44,42 @@ POOL = "derived/clusterpools/pools/ci.yaml"
 @pytest.mark.parametrize(
     ("path", "edit", "what"),
     [
-        pytest.param(CLUSTER, replacing("spec:\n", "spec:\n  hubAcceptsClient: false\n"), "spec.hubAcceptsClient", id="value"),
-        pytest.param(CLUSTER, replacing("spec:\n", "spec:\n  leaseDurationSeconds: 1\n"), "not a known field", id="foreign field"),
-        pytest.param(CLUSTER, replacing("spec:\n", "data: {}\nspec:\n"), "data is not a known field", id="foreign section"),
-        pytest.param(CLUSTER, replacing("  generation: 1\n", "  generation: one\n"), "metadata.generation", id="generation"),
-        pytest.param(CLUSTER, replacing("specChanged: \"2025-12-31T12:00:00Z\"", "specChanged: 12"), "specChanged", id="time"),
         pytest.param(
-            CLUSTER, replacing("2026-01-01T11:54:16Z", "0001-01-01T00:00:00+23:59"), "lastTransitionTime", id="edge of time"
+            CLUSTER, replacing("spec:\n", "spec:\n  hubAcceptsClient: false\n"), "spec.hubAcceptsClient", id="value"
+        ),
+        pytest.param(
+            CLUSTER, replacing("spec:\n", "spec:\n  leaseDurationSeconds: 1\n"), "not a known field", id="foreign field"
+        ),
+        pytest.param(
+            CLUSTER, replacing("spec:\n", "data: {}\nspec:\n"), "data is not a known field", id="foreign section"
+        ),
+        pytest.param(
+            CLUSTER, replacing("  generation: 1\n", "  generation: one\n"), "metadata.generation", id="generation"
+        ),
+        pytest.param(
+            CLUSTER, replacing('specChanged: "2025-12-31T12:00:00Z"', "specChanged: 12"), "specChanged", id="time"
+        ),
+        pytest.param(
+            CLUSTER,
+            replacing("2026-01-01T11:54:16Z", "0001-01-01T00:00:00+23:59"),
+            "lastTransitionTime",
+            id="edge of time",
         ),
         pytest.param(CLUSTER, replacing("effect: NoSelect", "effect: [NoSelect]"), "effect", id="a list for a text"),
-        pytest.param(REPORT, replacing("kind: ManagedCluster\n        ", "kind: [x]\n        "), "muster.accepted", id="report"),
-        pytest.param(REPORT, replacing("observed_generation: 1\n", "observed_generation: {}\n"), "accepted", id="generation of it"),
+        pytest.param(
+            REPORT, replacing("kind: ManagedCluster\n        ", "kind: [x]\n        "), "muster.accepted", id="report"
+        ),
+        pytest.param(
+            REPORT,
+            replacing("observed_generation: 1\n", "observed_generation: {}\n"),
+            "accepted",
+            id="generation of it",
+        ),
         pytest.param(POOL, replacing("nextOrdinal: 10", "nextOrdinal: ten"), "nextOrdinal", id="ordinal"),
         pytest.param(POOL, replacing("failures: 0", "failures: -1"), "failures", id="failures"),
         pytest.param(POOL, replacing("buckets:", "buckets: [1]\n    x:"), "buckets", id="buckets"),
     ],
-)  # fmt: skip
+)
 def test_a_strange_field_is_left_out_and_the_rest_counts(path: str, edit: Edit, what: str) -> None:
     run = edited(path, edit)
     found = [one for one in run.findings if one.code == "MUS503"]
@@ -93,10 +113,12 @@ def test_other_times_of_the_object_stand() -> None:
         ("derived/secrets/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n"),
         ("derived/fleets/other.yaml", "apiVersion: muster.dev/v1\nkind: Fleet\nmetadata: {name: other}\n"),
         ("derived/managedclusters/x.yaml", "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"),
-        ("derived/managedclusters/-x.yaml",
-         "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: '-x'}\n"),
+        (
+            "derived/managedclusters/-x.yaml",
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: '-x'}\n",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_derived_part_is_removed(path: str, text: str) -> None:
     run = added(path, text)
     assert codes(run) == ["MUS502"]

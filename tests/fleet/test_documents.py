@@ -127,8 +127,9 @@ items:
 """
     run = evaluated(tmp_path, text)
     assert [(body["kind"], body["metadata"]["name"]) for body in run.objects if body["kind"] == "Remedy"] == [
-        ("Remedy", "one"), ("Remedy", "two"),
-    ]  # fmt: skip
+        ("Remedy", "one"),
+        ("Remedy", "two"),
+    ]
     assert [f"{found.code} {found.line}" for found in run.findings if found.code == "MUS201"] == ["MUS201 6"]
 
 

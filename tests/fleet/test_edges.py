@@ -13,10 +13,13 @@ REPORT = "clusters/eu/prod-eu-1/reports/dns.yaml"
 
 
 def example() -> MemorySnapshot:
-    return MemorySnapshot({
-        str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
-        for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
-    })  # fmt: skip
+    return MemorySnapshot(
+        {
+            str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
+            for path in EXAMPLE.rglob("*.yaml")
+            if "/." not in str(path)
+        }
+    )
 
 
 @pytest.mark.parametrize(

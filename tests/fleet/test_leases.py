@@ -44,12 +44,13 @@ def fleet(*objects: Object) -> Fleet:
         pytest.param([lease("a", "karmada-cluster")], {"a": "karmada-cluster/a"}, id="Karmada's"),
         pytest.param([lease("l", "n")], {}, id="somebody else's"),
         pytest.param(
-            [lease("l", "a", "a"), lease("managed-cluster-lease", "a")], {"a": "a/managed-cluster-lease"},
+            [lease("l", "a", "a"), lease("managed-cluster-lease", "a")],
+            {"a": "a/managed-cluster-lease"},
             id="the rule's name goes before the label",
         ),
         pytest.param([lease("managed-cluster-lease", "n", "a")], {"a": "n/managed-cluster-lease"}, id="label and name"),
     ],
-)  # fmt: skip
+)
 def test_whose_a_lease_is(leases: list[Object], found: dict[str, str]) -> None:
     assert {name: body["spec"]["holder"] for name, body in leases_by_cluster(fleet(*leases)).items()} == found
 

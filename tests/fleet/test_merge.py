@@ -24,28 +24,42 @@ def taint(key: str, **more: str) -> Tree:
         pytest.param({"a": 1}, {"a": {"b": 1}}, {"a": 1}, [("a",)], id="a leaf against a map"),
         pytest.param({"a": [1]}, {"a": [2]}, {"a": [1]}, [("a",)], id="a list without keys is a leaf"),
         pytest.param(
-            {"kind": "K", "metadata": {"name": "n"}}, {"kind": "K", "metadata": {"name": "n"}},
-            {"kind": "K", "metadata": {"name": "n"}}, [], id="every part says whose it is",
+            {"kind": "K", "metadata": {"name": "n"}},
+            {"kind": "K", "metadata": {"name": "n"}},
+            {"kind": "K", "metadata": {"name": "n"}},
+            [],
+            id="every part says whose it is",
         ),
         pytest.param(
-            {"spec": {"taints": [taint("x")]}}, {"spec": {"taints": [taint("y")]}},
-            {"spec": {"taints": [taint("x"), taint("y")]}}, [], id="elements of other keys follow",
+            {"spec": {"taints": [taint("x")]}},
+            {"spec": {"taints": [taint("y")]}},
+            {"spec": {"taints": [taint("x"), taint("y")]}},
+            [],
+            id="elements of other keys follow",
         ),
         pytest.param(
-            {"spec": {"taints": [taint("x")]}}, {"spec": {"taints": [taint("x", timeAdded="t")]}},
-            {"spec": {"taints": [taint("x", timeAdded="t")]}}, [], id="elements of one key merge",
+            {"spec": {"taints": [taint("x")]}},
+            {"spec": {"taints": [taint("x", timeAdded="t")]}},
+            {"spec": {"taints": [taint("x", timeAdded="t")]}},
+            [],
+            id="elements of one key merge",
         ),
         pytest.param(
-            {"spec": {"taints": [taint("x", timeAdded="t")]}}, {"spec": {"taints": [taint("x", timeAdded="u")]}},
-            {"spec": {"taints": [taint("x", timeAdded="t")]}}, [("spec", "taints", ("x", "NoSelect", ""), "timeAdded")],
+            {"spec": {"taints": [taint("x", timeAdded="t")]}},
+            {"spec": {"taints": [taint("x", timeAdded="u")]}},
+            {"spec": {"taints": [taint("x", timeAdded="t")]}},
+            [("spec", "taints", ("x", "NoSelect", ""), "timeAdded")],
             id="a field of one element, two writers",
         ),
         pytest.param(
-            {"spec": {"taints": [taint("x")]}}, {"spec": {"taints": ["no taint"]}},
-            {"spec": {"taints": [taint("x"), "no taint"]}}, [], id="what has no key stays what it is",
+            {"spec": {"taints": [taint("x")]}},
+            {"spec": {"taints": ["no taint"]}},
+            {"spec": {"taints": [taint("x"), "no taint"]}},
+            [],
+            id="what has no key stays what it is",
         ),
     ],
-)  # fmt: skip
+)
 def test_merging(left: Tree, right: Tree, merged: Tree, conflicts: list[Path]) -> None:
     found: list[Path] = []
     assert merge(left, right, KEYS, found) == merged

@@ -32,7 +32,7 @@ BROKEN: Mapping[str, tuple[dict[str, str], str]] = {
     "a status of unknown words": ({**GOOD, "observed.yaml": observed("a").replace("'True'", "'Yes'")}, "MUS203"),
     "a lease twice": ({**GOOD, "m.yaml": lease("a", "2029-01-01T00:00:00Z")}, "MUS120"),
     "a status twice": ({**GOOD, "p.yaml": observed("a").replace("'True'", "'False'")}, "MUS120"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -70,14 +70,19 @@ def test_a_broken_agent_falls_silent_and_nothing_else_stops(repo: Repo, broken: 
     found = [found for found in run.findings if found.code == code]
     assert found
     assert all("it counts as not sent" in one.message for one in found) or (where, code) in {
-        ("main", "MUS001"), ("main", "MUS002"), ("main", "MUS022"), ("main", "MUS103"), ("main", "MUS105"),
-    }  # fmt: skip
+        ("main", "MUS001"),
+        ("main", "MUS002"),
+        ("main", "MUS022"),
+        ("main", "MUS103"),
+        ("main", "MUS105"),
+    }
     worst = {one.severity for one in run.findings}
     assert (Severity.ERROR in worst) is (where == "main"), "an agent turns nobody's checks red"
     body = next(o for o in run.objects if o["kind"] == "ManagedCluster" and o["metadata"]["name"] == "a")
     assert body["metadata"]["labels"]["env"] == "prod"
-    repo.commit_to("refs/heads/agents/b", {"lease.yaml": lease("b", "2026-01-01T00:05:00Z"),
-                                           "observed.yaml": observed("b")})  # fmt: skip
+    repo.commit_to(
+        "refs/heads/agents/b", {"lease.yaml": lease("b", "2026-01-01T00:05:00Z"), "observed.yaml": observed("b")}
+    )
     late = reconciled(repo, NOW + GRACE + timedelta(seconds=2))
     assert available(late) == {"a": "Unknown", "b": "True"}
     assert late.files or available(run)["a"] == "Unknown"

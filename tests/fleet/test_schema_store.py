@@ -17,10 +17,18 @@ from muster.fleet.schema_store import FOLDER, modeline, schema_of, schema_store
 STORE = schema_store()
 CATALOG = json.loads(STORE["catalog.json"])["schemas"]
 WAIVER = {
-    "apiVersion": "muster.dev/v1alpha1", "kind": "Waiver", "metadata": {"name": "a"},
-    "spec": {"code": "MUS222", "object": "ManagedCluster/a", "reason": "r", "owner": "o", "until": "2026-01-01",
-             "findings": [{"digest": "0123456789abcdef", "message": "m"}]},
-}  # fmt: skip
+    "apiVersion": "muster.dev/v1alpha1",
+    "kind": "Waiver",
+    "metadata": {"name": "a"},
+    "spec": {
+        "code": "MUS222",
+        "object": "ManagedCluster/a",
+        "reason": "r",
+        "owner": "o",
+        "until": "2026-01-01",
+        "findings": [{"digest": "0123456789abcdef", "message": "m"}],
+    },
+}
 
 
 def wrong(body: dict[str, Any]) -> list[str]:

@@ -28,19 +28,31 @@ SECRET = {"apiVersion": "v1", "kind": "Secret", "data": {}}
 @pytest.mark.parametrize(
     ("kind", "body", "reason"),
     [
-        (MANIFEST_WORK, works({"apiVersion": "v1", "kind": "ConfigMap"}, SECRET),
-         "1 of the manifests in it is a Secret"),
+        (
+            MANIFEST_WORK,
+            works({"apiVersion": "v1", "kind": "ConfigMap"}, SECRET),
+            "1 of the manifests in it is a Secret",
+        ),
         (MANIFEST_WORK, works(SECRET, SECRET), "2 of the manifests in it are Secrets"),
         (MANIFEST_WORK, works({"apiVersion": "v1", "kind": "List", "items": [SECRET]}), "1 of the manifests"),
         (MANIFEST_WORK, works({"apiVersion": "v1", "kind": "SecretList", "items": []}), "1 of the manifests"),
-        (CLUSTER_DEPLOYMENT_CUSTOMIZATION, {"spec": {"installConfigPatches": [{"value": KEY}]}},
-         "there is a private key at spec.installConfigPatches[0].value"),
-        (MANAGED_CLUSTER, {"metadata": {"annotations": {"example.com/key": encoded(KEY)}}},
-         "there is a private key at metadata.annotations.example.com/key"),
-        (MANAGED_CLUSTER, {"metadata": {"annotations": {"x": f"kubeconfig: {encoded(CERTIFICATE + KEY)}"}}},
-         "there is a private key at metadata.annotations.x"),
+        (
+            CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+            {"spec": {"installConfigPatches": [{"value": KEY}]}},
+            "there is a private key at spec.installConfigPatches[0].value",
+        ),
+        (
+            MANAGED_CLUSTER,
+            {"metadata": {"annotations": {"example.com/key": encoded(KEY)}}},
+            "there is a private key at metadata.annotations.example.com/key",
+        ),
+        (
+            MANAGED_CLUSTER,
+            {"metadata": {"annotations": {"x": f"kubeconfig: {encoded(CERTIFICATE + KEY)}"}}},
+            "there is a private key at metadata.annotations.x",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_left_out_as_a_whole(kind: Kind, body: Tree, reason: str) -> None:
     found = screened(kind, body)
     assert found.body is None
@@ -50,16 +62,22 @@ def test_what_is_left_out_as_a_whole(kind: Kind, body: Tree, reason: str) -> Non
 @pytest.mark.parametrize(
     ("body", "clean", "left_out"),
     [
-        ({"spec": {"proxyURL": "http://u:p@proxy:3128/x"}}, {"spec": {"proxyURL": "http://proxy:3128/x"}},
-         ("spec.proxyURL",)),
-        ({"spec": {"proxyHeader": {"proxy-AUTHORIZATION": "x", "Via": "y"}}}, {"spec": {"proxyHeader": {"Via": "y"}}},
-         ("spec.proxyHeader.proxy-AUTHORIZATION",)),
+        (
+            {"spec": {"proxyURL": "http://u:p@proxy:3128/x"}},
+            {"spec": {"proxyURL": "http://proxy:3128/x"}},
+            ("spec.proxyURL",),
+        ),
+        (
+            {"spec": {"proxyHeader": {"proxy-AUTHORIZATION": "x", "Via": "y"}}},
+            {"spec": {"proxyHeader": {"Via": "y"}}},
+            ("spec.proxyHeader.proxy-AUTHORIZATION",),
+        ),
         ({"spec": {"apiEndpoint": "https://git@host"}}, {"spec": {"apiEndpoint": "https://git@host"}}, ()),
         ({"spec": {"caBundle": encoded(CERTIFICATE)}}, {"spec": {"caBundle": encoded(CERTIFICATE)}}, ()),
         ({"spec": {"secretRef": {"name": "s"}}}, {"spec": {"secretRef": {"name": "s"}}}, ()),
         ({"spec": {"id": "LS0tLS1CRUdJTi"}}, {"spec": {"id": "LS0tLS1CRUdJTi"}}, ()),
     ],
-)  # fmt: skip
+)
 def test_what_is_left_out_of_an_object(body: Tree, clean: Tree, left_out: tuple[str, ...]) -> None:
     found = screened(KARMADA_CLUSTER, body)
     assert (found.body, found.left_out) == (clean, left_out)

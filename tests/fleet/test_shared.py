@@ -42,9 +42,10 @@ def test_of_a_cluster_there_is_what_others_may_read() -> None:
 def test_the_lease_of_a_silent_cluster_is_there_and_no_other() -> None:
     fleet = decided()
     silent = {
-        obj.id.name for obj in fleet.clusters()
+        obj.id.name
+        for obj in fleet.clusters()
         if (fleet.now(obj.id, "status", "conditions", (obj.kind.headline,)) or {}).get("status") == "Unknown"
-    }  # fmt: skip
+    }
     leases = {obj.id.namespace for obj in fleet.of(LEASE)}
     assert silent & leases, "the example has one of whom nothing is heard"
     assert leases - silent, "and others"
@@ -62,14 +63,16 @@ def test_what_was_derived_counts_of_a_broken_cluster_and_of_what_belongs_to_none
 def test_a_broken_cluster_may_be_silent_too() -> None:
     whole = decided()
     obj, lease = next(
-        (obj, lease) for lease in whole.of(LEASE) for obj in whole.clusters()
+        (obj, lease)
+        for lease in whole.of(LEASE)
+        for obj in whole.clusters()
         if obj.id == MANAGED_CLUSTER.id(lease.id.namespace)
-    )  # fmt: skip
+    )
     because = next(iter(whole.decisions(obj.id).values())).because
     said = Decision(obj.id, AVAILABLE, {"status": "Unknown"}, because)
     fleet = Fleet(
         {obj.id: obj, lease.id: lease}, {obj.id: {}}, frozenset({obj.id}), settings=whole.settings
-    ).with_outcomes([said])  # fmt: skip
+    ).with_outcomes([said])
     assert Shared.by(fleet).of(LEASE) == (lease,)
 
 

@@ -100,12 +100,16 @@ def test_availability_remembers_what_it_tracked(folder: Path) -> None:
 
 def test_karmadas_ready_stays_karmadas(tmp_path: Path) -> None:
     cluster = {
-        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c1", "generation": 1},
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "c1", "generation": 1},
         "spec": {"syncMode": "Push"},
-        "status": {"conditions": [
-            {"type": "Ready", "status": "True", "reason": "ClusterReady", "lastTransitionTime": format_time(NOON)},
-        ]},
-    }  # fmt: skip
+        "status": {
+            "conditions": [
+                {"type": "Ready", "status": "True", "reason": "ClusterReady", "lastTransitionTime": format_time(NOON)},
+            ]
+        },
+    }
     spec = {"adapters": {"Cluster": ["dns"]}}
     write(tmp_path, fleet={**FLEET, "spec": spec}, cluster=cluster)
     assert said(evaluate(tmp_path, NOON), "Cluster")["Ready"]["reason"] == "ReconciledMissingAdapters"
@@ -120,12 +124,15 @@ def test_karmadas_ready_stays_karmadas(tmp_path: Path) -> None:
 
 def test_a_fleets_own_policy_may_stand_in_for_a_built_in_one(folder: Path) -> None:
     own = {
-        "apiVersion": "muster.dev/v1alpha1", "kind": "ConditionPolicy", "metadata": {"name": "adapters-ready"},
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "ConditionPolicy",
+        "metadata": {"name": "adapters-ready"},
         "spec": {
-            "target": {"kind": "ManagedCluster"}, "type": "Reconciled",
+            "target": {"kind": "ManagedCluster"},
+            "type": "Reconciled",
             "rules": [{"name": "ever", "status": "True", "reason": "Ever"}],
         },
-    }  # fmt: skip
+    }
     write(folder, fleet=fleet(**TODAY), own=own)
     done = evaluate(folder, NOON)
     assert said(done)["Reconciled"]["reason"] == "Ever"

@@ -38,8 +38,13 @@ def _load(folder: Path) -> Authority:
 
 def fleet_with(certificate: str, signing: str, authority: str = "", derived: str = "") -> Fleet:
     def request(text: str) -> Tree:
-        return {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "r"},
-                "spec": {}, "status": {"certificate": base64.b64encode(text.encode()).decode()}}  # fmt: skip
+        return {
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": "r"},
+            "spec": {},
+            "status": {"certificate": base64.b64encode(text.encode()).decode()},
+        }
 
     settings: Tree = {"agents": {"signing": signing}, **({"signing": {"authority": authority}} if authority else {})}
     fleet = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": settings}

@@ -11,9 +11,19 @@ from pathlib import Path
 
 import atheris
 
-_MODULES = ("muster.data.yaml", "muster.fleet", "muster.cel", "muster.features.plan.planfile", "muster.run.state",
-            "muster.git.journal", "muster.git.pulse_memory", "muster.git.relayrefs", "muster.agents.hub.protocol",
-            "muster.agents.identity", "muster.rules.policies.csr")  # fmt: skip
+_MODULES = (
+    "muster.data.yaml",
+    "muster.fleet",
+    "muster.cel",
+    "muster.features.plan.planfile",
+    "muster.run.state",
+    "muster.git.journal",
+    "muster.git.pulse_memory",
+    "muster.git.relayrefs",
+    "muster.agents.hub.protocol",
+    "muster.agents.identity",
+    "muster.rules.policies.csr",
+)
 
 
 def main(name: str, seconds: str, folder: str = "") -> None:
@@ -27,10 +37,20 @@ def main(name: str, seconds: str, folder: str = "") -> None:
         kept = Path(folder or anywhere)
         kept.mkdir(parents=True, exist_ok=True)
         atheris.Setup(
-            ["fuzz", str(kept), seeds, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1024",
-             "-max_len=16384", f"-artifact_prefix={kept}/", "-print_final_stats=1", "-verbosity=0"],
+            [
+                "fuzz",
+                str(kept),
+                seeds,
+                f"-max_total_time={seconds}",
+                "-timeout=10",
+                "-rss_limit_mb=1024",
+                "-max_len=16384",
+                f"-artifact_prefix={kept}/",
+                "-print_final_stats=1",
+                "-verbosity=0",
+            ],
             target.eat,
-        )  # fmt: skip
+        )
         atheris.Fuzz()
 
 

@@ -114,9 +114,13 @@ def _object(text: str) -> object:
         "apiVersion": "cluster.open-cluster-management.io/v1",
         "kind": "ManagedCluster",
         "metadata": {"name": text, "labels": {text: text, "a": text}, "creationTimestamp": text},
-        "spec": {"leaseDurationSeconds": text, "taints": [{"key": text, "effect": text, "timeAdded": text}],
-                 "managedClusterClientConfigs": [{"url": text, "caBundle": text}], text: text},
-    }  # fmt: skip
+        "spec": {
+            "leaseDurationSeconds": text,
+            "taints": [{"key": text, "effect": text, "timeAdded": text}],
+            "managedClusterClientConfigs": [{"url": text, "caBundle": text}],
+            text: text,
+        },
+    }
     return findings_text(schema_findings(Object(MANAGED_CLUSTER.id("a"), body, ())))
 
 
@@ -245,9 +249,16 @@ def _window(text: str) -> object:
 
 
 _NUMBERS = _each(
-    times.parse_time.__wrapped__, times.parse_duration, seconds_of, parse_share, approximate, parse_override,
-    lambda text: sum_quantities([{"a": text}]), windows.zone.__wrapped__, windows.period.__wrapped__,
-)  # fmt: skip
+    times.parse_time.__wrapped__,
+    times.parse_duration,
+    seconds_of,
+    parse_share,
+    approximate,
+    parse_override,
+    lambda text: sum_quantities([{"a": text}]),
+    windows.zone.__wrapped__,
+    windows.period.__wrapped__,
+)
 
 
 # -- expressions
@@ -273,15 +284,43 @@ def _evaluated(expression: str) -> Read:
 
 #: Functions of texts, each with a text of others as its operand.
 _CALLS = (
-    "text.matches('(a|b)*c$')", "text.find('(a+)+b')", "text.findAll('a*b|a').size()", "'x'.matches(text)",
-    "text.replace('a', 'bb')", "text.split('a').size()", "text.split('').join('-')", "text.lowerAscii().trim()",
-    "text.indexOf('ab')", "text.lastIndexOf('aab')", "text.startsWith(text + 'a')", "text.contains(text + 'a')",
-    "text.reverse() == text", "text.format(['a'])", "quantity(text)", "isQuantity(text)", "semver(text)", "url(text)",
-    "ip(text)", "cidr(text)", "duration(text)", "timestamp(text)", "int(text)", "double(text)", "bytes(text).size()",
-    "base64.decode(text)", "strings.quote(text)", "now.getHours(text)", "[text, text].distinct()", "{text: text}[text]",
-    "text.charAt(3) in [text]", "text.substring(3).size()", "window(text)",
-    "regex.replace(text, '(a*)', 'x')", "regex.extractAll(text, 'a*b')", "regex.extract(text, '(a*)b')",
-)  # fmt: skip
+    "text.matches('(a|b)*c$')",
+    "text.find('(a+)+b')",
+    "text.findAll('a*b|a').size()",
+    "'x'.matches(text)",
+    "text.replace('a', 'bb')",
+    "text.split('a').size()",
+    "text.split('').join('-')",
+    "text.lowerAscii().trim()",
+    "text.indexOf('ab')",
+    "text.lastIndexOf('aab')",
+    "text.startsWith(text + 'a')",
+    "text.contains(text + 'a')",
+    "text.reverse() == text",
+    "text.format(['a'])",
+    "quantity(text)",
+    "isQuantity(text)",
+    "semver(text)",
+    "url(text)",
+    "ip(text)",
+    "cidr(text)",
+    "duration(text)",
+    "timestamp(text)",
+    "int(text)",
+    "double(text)",
+    "bytes(text).size()",
+    "base64.decode(text)",
+    "strings.quote(text)",
+    "now.getHours(text)",
+    "[text, text].distinct()",
+    "{text: text}[text]",
+    "text.charAt(3) in [text]",
+    "text.substring(3).size()",
+    "window(text)",
+    "regex.replace(text, '(a*)', 'x')",
+    "regex.extractAll(text, 'a*b')",
+    "regex.extract(text, '(a*)b')",
+)
 
 
 # -- peers
@@ -300,7 +339,7 @@ def _alert(text: str) -> object:
 _READERS: dict[str, Read] = {
     "yaml": _load,
     "yaml scalar": _in("apiVersion: v1\nkind: A\nmetadata:\n  name: TEXT\n", _load),
-    "yaml quoted": _in('a: "TEXT"\nb: \'TEXT\'\n', _load),
+    "yaml quoted": _in("a: \"TEXT\"\nb: 'TEXT'\n", _load),
     "yaml block": _in("a: |\n  TEXT\nb: >-\n  TEXT\n", _load),
     "yaml flow": _in("a: [TEXT]\nb: {TEXT}\n", _load),
     "json": _load_json,
@@ -338,9 +377,12 @@ _READERS: dict[str, Read] = {
     "alert": _alert,
     "alerts": _in(json.dumps({"a": ["TEXT"] * 4}), _alert),
     **{f"call {call}": _evaluated(call) for call in _CALLS},
-    **{f"target {name}": lambda text, eat=target.eat: eat(_octets(text))  # type: ignore[misc]
-       for name, target in TARGETS.items() if name not in ("fleet", "states", "expressions")},
-}  # fmt: skip
+    **{
+        f"target {name}": lambda text, eat=target.eat: eat(_octets(text))  # type: ignore[misc]
+        for name, target in TARGETS.items()
+        if name not in ("fleet", "states", "expressions")
+    },
+}
 
 #: By name. Whatever a reader raises for bad text is a part of reading it.
 READERS: Mapping[str, Read] = MappingProxyType({name: _each(read) for name, read in _READERS.items()})

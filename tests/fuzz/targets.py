@@ -112,9 +112,17 @@ def of_expressions(data: bytes) -> object:
 
 _VALUES: Mapping[str, object] = {
     "self": {"metadata": {"name": "one", "labels": {"a": "b"}}, "spec": {"n": 1, "list": [1, 2, "x", None]}},
-    "anything": {"text": "x", "bytes": b"\xff", "deep": [[[{}]]]}, "now": NOON, "lease": {}, "conditions": {},
-    "reported": {}, "previous": {}, "params": {}, "generation": 1, "adapters": {}, "variables": {},
-}  # fmt: skip
+    "anything": {"text": "x", "bytes": b"\xff", "deep": [[[{}]]]},
+    "now": NOON,
+    "lease": {},
+    "conditions": {},
+    "reported": {},
+    "previous": {},
+    "params": {},
+    "generation": 1,
+    "adapters": {},
+    "variables": {},
+}
 
 
 def of_plan_files(data: bytes) -> object:
@@ -147,10 +155,18 @@ def _all_of(state: RunState) -> object:
         return None
     homes = state.whole() | state.due(1 << 40)
     state.next_due()
-    return all([
-        homes, state.kept(homes), state.names(homes), state.files(homes), state.context(),
-        state.summaries((), read_summaries), list(state.findings(())), state.words()["lease"],
-    ])  # fmt: skip
+    return all(
+        [
+            homes,
+            state.kept(homes),
+            state.names(homes),
+            state.files(homes),
+            state.context(),
+            state.summaries((), read_summaries),
+            list(state.findings(())),
+            state.words()["lease"],
+        ]
+    )
 
 
 def of_notes(data: bytes) -> object:
@@ -228,10 +244,23 @@ def _authority() -> Authority:
 
 #: What readers of anything stumble over: deep nesting, long numbers, halves of characters, no text at all.
 NASTY = (
-    b"", b"[" * 3000, b'{"a":' * 3000, b"(" * 3000, b"- " * 3000, b"a: " * 300, b"9" * 5000, b"1e999999999",
-    b'{"\\ud800/a/b/c": {"p": {"generation": 1, "time": "2026-01-01T00:00:00Z", "count": 1}}}', b"\0", b"\xff\xfe",
-    "\ufeffa: \u2028b".encode(), b"&a [*a, *a]", b"NaN", b'{"a": 1, "a": 2}', b"!!python/object:os.system x",
-)  # fmt: skip
+    b"",
+    b"[" * 3000,
+    b'{"a":' * 3000,
+    b"(" * 3000,
+    b"- " * 3000,
+    b"a: " * 300,
+    b"9" * 5000,
+    b"1e999999999",
+    b'{"\\ud800/a/b/c": {"p": {"generation": 1, "time": "2026-01-01T00:00:00Z", "count": 1}}}',
+    b"\0",
+    b"\xff\xfe",
+    "\ufeffa: \u2028b".encode(),
+    b"&a [*a, *a]",
+    b"NaN",
+    b'{"a": 1, "a": 2}',
+    b"!!python/object:os.system x",
+)
 
 
 def _yaml() -> Iterable[bytes]:
@@ -248,13 +277,25 @@ def _expressions() -> Iterable[bytes]:
 
 
 def _plans() -> Iterable[bytes]:
-    change = {"object": {"group": "g", "kind": "K", "namespace": "", "name": "a"}, "field": "phase", "before": "",
-              "after": "Up", "note": "", "rule": ""}  # fmt: skip
+    change = {
+        "object": {"group": "g", "kind": "K", "namespace": "", "name": "a"},
+        "field": "phase",
+        "before": "",
+        "after": "Up",
+        "note": "",
+        "rule": "",
+    }
     plan = {
-        "format": "muster.dev/plan/v1", "now": "2026-01-01T12:00:00Z", "commit": "0" * 40, "agents": {"x": "1" * 40},
-        "files": {"derived/a.yaml": "x", "derived/b.yaml": None}, "changes": [change], "summary": "", "held": [],
+        "format": "muster.dev/plan/v1",
+        "now": "2026-01-01T12:00:00Z",
+        "commit": "0" * 40,
+        "agents": {"x": "1" * 40},
+        "files": {"derived/a.yaml": "x", "derived/b.yaml": None},
+        "changes": [change],
+        "summary": "",
+        "held": [],
         "horizon": None,
-    }  # fmt: skip
+    }
     return [json.dumps(plan).encode()]
 
 
@@ -264,11 +305,20 @@ def _states() -> Iterable[bytes]:
         state = open_state(path)
         assert state is not None
         known = Home(
-            "one", frozenset(("one", "alias")), frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
-            shared=False, troubled=True, due=1, settled=2, digest="d", given="g",
-            summary=encode(StoredSummary((), (), (), (), ())), totals={"clusters": 1},
-            findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),), words={"lease": [1]},
-        )  # fmt: skip
+            "one",
+            frozenset(("one", "alias")),
+            frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
+            shared=False,
+            troubled=True,
+            due=1,
+            settled=2,
+            digest="d",
+            given="g",
+            summary=encode(StoredSummary((), (), (), (), ())),
+            totals={"clusters": 1},
+            findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),),
+            words={"lease": [1]},
+        )
         state.replace(RunRecord("x", 1), [known], None)
         state.close()
         return [path.read_bytes()]
@@ -302,9 +352,10 @@ def _signatures() -> Iterable[bytes]:
 
 def _relays() -> Iterable[bytes]:
     return [
-        b'{"expected": null, "files": {"lease.yaml": "a: 1", ".commit": "tree 00"}}', b"request=a-1&request=b",
+        b'{"expected": null, "files": {"lease.yaml": "a: 1", ".commit": "tree 00"}}',
+        b"request=a-1&request=b",
         b"100644 .commit\0" + b"\1" * 20 + b"100644 lease.yaml\0" + b"\2" * 20,
-    ]  # fmt: skip
+    ]
 
 
 def _der(pem: bytes) -> bytes:

@@ -40,9 +40,13 @@ def test_a_merge_is_what_its_sides_brought(repo: Repo) -> None:
 
 @pytest.mark.parametrize(
     ("message", "speaks"),
-    [("Change", False), ("Let go\n\nMuster-Allow-Removal: all", True),
-     ("Now\n\nMuster-Now: 2026-01-01T00:00:00Z", False), ("Say how Muster-Now: works", False)],
-)  # fmt: skip
+    [
+        ("Change", False),
+        ("Let go\n\nMuster-Allow-Removal: all", True),
+        ("Now\n\nMuster-Now: 2026-01-01T00:00:00Z", False),
+        ("Say how Muster-Now: works", False),
+    ],
+)
 def test_a_word_to_runs_is_a_line_of_its_own(repo: Repo, message: str, speaks: bool) -> None:
     first = repo.tip()
     repo.commit({"a.yaml": "x\n"}, message)

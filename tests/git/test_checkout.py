@@ -92,11 +92,24 @@ def _a_folder_with_a_tracked_file(repo: Repo) -> Path:
     return repo.path / "cache"
 
 
-@pytest.mark.parametrize("make", [
-    _tracked, _staged, _only_in_head, _deleted_in_the_work_tree, _other_letters, _a_link, _behind_a_link,
-    _behind_a_link_from_outside, _behind_a_link_to_elsewhere, _in_a_repository_within, _in_another_work_tree,
-    _before_the_first_commit, _a_folder_with_a_tracked_file,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        _tracked,
+        _staged,
+        _only_in_head,
+        _deleted_in_the_work_tree,
+        _other_letters,
+        _a_link,
+        _behind_a_link,
+        _behind_a_link_from_outside,
+        _behind_a_link_to_elsewhere,
+        _in_a_repository_within,
+        _in_another_work_tree,
+        _before_the_first_commit,
+        _a_folder_with_a_tracked_file,
+    ],
+)
 def test_it_may(repo: Repo, make: Callable[[Repo], Path]) -> None:
     assert why_of_checkout([make(repo)], repo.environ)
 

@@ -310,8 +310,16 @@ def test_runs_no_hooks(repo: Repo, bare: Repo, bare_repository: bool) -> None:
     where = bare if bare_repository else repo
     hooks = Path(where.git("rev-parse", "--absolute-git-dir")) / "hooks"
     hooks.mkdir(exist_ok=True)
-    for name in ("pre-commit", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "reference-transaction",
-                 "post-checkout", "post-index-change"):  # fmt: skip
+    for name in (
+        "pre-commit",
+        "commit-msg",
+        "post-commit",
+        "pre-merge-commit",
+        "post-merge",
+        "reference-transaction",
+        "post-checkout",
+        "post-index-change",
+    ):
         (hooks / name).write_text(f"#!/bin/sh\ntouch '{where.path}'/ran-{name}\nexit 1\n")
         (hooks / name).chmod(0o755)
     assert isinstance(commit(where), Committed)

@@ -9,11 +9,42 @@ from muster.git.paths import is_dotgit
 from tests.support.git import new_repository
 
 NAMES = [
-    ".git", ".GIT", ".Git", ".git ", ".git.", ".git . .", "git~1", "GIT~1", "git~1 .", "git~2", "git~1x", ".gitx",
-    ".git:", ".git::$INDEX_ALLOCATION", "git~1:x", ".g\u200cit", "\u200d.git", ".git\ufeff", ".G\u206fIT",
-    ".g\u200bit", ".\u0121it", "git", "agit~1", ".github", ".gitmodules", "a\\.git\\config", "a\\git~1",
-    "a\\.gitx", "\\.git", "lease.yaml", "x.git", "git~1.yaml", ".git.yaml", "\u200c", ".git\u200c.",
-]  # fmt: skip
+    ".git",
+    ".GIT",
+    ".Git",
+    ".git ",
+    ".git.",
+    ".git . .",
+    "git~1",
+    "GIT~1",
+    "git~1 .",
+    "git~2",
+    "git~1x",
+    ".gitx",
+    ".git:",
+    ".git::$INDEX_ALLOCATION",
+    "git~1:x",
+    ".g\u200cit",
+    "\u200d.git",
+    ".git\ufeff",
+    ".G\u206fIT",
+    ".g\u200bit",
+    ".\u0121it",
+    "git",
+    "agit~1",
+    ".github",
+    ".gitmodules",
+    "a\\.git\\config",
+    "a\\git~1",
+    "a\\.gitx",
+    "\\.git",
+    "lease.yaml",
+    "x.git",
+    "git~1.yaml",
+    ".git.yaml",
+    "\u200c",
+    ".git\u200c.",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -100,11 +100,18 @@ def test_what_changes_more_or_has_another_parent_is_not(repo: Repo, make: Callab
     assert own(repo, make(repo)) is None
 
 
-@pytest.mark.parametrize("said", [
-    "", "Muster-Now: {now}", "Muster-Source: {tip}", "Muster-Now: soon\nMuster-Source: {tip}",
-    "Muster-Now: {now}\nMuster-Source: HEAD", "Muster-Now: {now}\nMuster-Source: {tip}\n\nMore text",
-    "Muster-Now: {now}\nMuster-Now: {now}\nMuster-Source: {tip}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "Muster-Now: {now}",
+        "Muster-Source: {tip}",
+        "Muster-Now: soon\nMuster-Source: {tip}",
+        "Muster-Now: {now}\nMuster-Source: HEAD",
+        "Muster-Now: {now}\nMuster-Source: {tip}\n\nMore text",
+        "Muster-Now: {now}\nMuster-Now: {now}\nMuster-Source: {tip}",
+    ],
+)
 def test_what_does_not_say_what_a_run_says_is_not(repo: Repo, said: str) -> None:
     assert own(repo, repo.commit({"derived/a.yaml": "1\n"}, f"Run\n\n{said.format(now=DATE, tip=repo.tip())}")) is None
 

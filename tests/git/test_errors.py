@@ -8,29 +8,46 @@ from muster.git.errors import LockedError, Rejected, RepositoryError, complaint,
 @pytest.mark.parametrize(
     ("stderr", "message", "hint"),
     [
-        ("fatal: detected dubious ownership in repository at '/srv/fleet'",
-         "the repository /srv/fleet belongs to another user, and git does not trust it",
-         "if you trust it: git config --global --add safe.directory /srv/fleet"),
-        ("fatal: Unable to create '/f/.git/index.lock': File exists.\n\nAnother git process seems to be running",
-         "another git process holds /f/.git/index.lock", "wait for it to end"),
-        ("fatal: unknown repository extension found:\n\trefstorage", "git fetch: unknown repository extension found:",
-         "upgrade git"),
+        (
+            "fatal: detected dubious ownership in repository at '/srv/fleet'",
+            "the repository /srv/fleet belongs to another user, and git does not trust it",
+            "if you trust it: git config --global --add safe.directory /srv/fleet",
+        ),
+        (
+            "fatal: Unable to create '/f/.git/index.lock': File exists.\n\nAnother git process seems to be running",
+            "another git process holds /f/.git/index.lock",
+            "wait for it to end",
+        ),
+        (
+            "fatal: unknown repository extension found:\n\trefstorage",
+            "git fetch: unknown repository extension found:",
+            "upgrade git",
+        ),
         ("fatal: unable to access 'https://x/': Could not resolve host: x", "Could not resolve host", "check the URL"),
-        ("ssh: connect to host x port 22: Connection refused\nfatal: Could not read from remote repository.",
-         "Could not read from remote repository", "the remote does not answer"),
-        ("fatal: could not read Username for 'https://x': terminal prompts disabled", "could not read Username",
-         "a credential helper, a token or an ssh key"),
+        (
+            "ssh: connect to host x port 22: Connection refused\nfatal: Could not read from remote repository.",
+            "Could not read from remote repository",
+            "the remote does not answer",
+        ),
+        (
+            "fatal: could not read Username for 'https://x': terminal prompts disabled",
+            "could not read Username",
+            "a credential helper, a token or an ssh key",
+        ),
         ("fatal: mismatched algorithms: client sha1; server sha256", "names objects by another hash", "in a clone"),
         ("fatal: '/nowhere' does not appear to be a git repository", "does not appear to be", "git remote -v"),
         ("fatal: couldn't find remote ref refs/heads/x", "remote ref refs/heads/x", "git ls-remote --heads"),
         ("fatal: transport 'ext' not allowed", "transport 'ext' not allowed", "use a file, ssh, git or https URL"),
         ("error: file write error: No space left on device", "No space left on device", "free some space"),
-        ("error: insufficient permission for adding an object to database .git/objects", "insufficient permission",
-         "who owns the repository's files"),
+        (
+            "error: insufficient permission for adding an object to database .git/objects",
+            "insufficient permission",
+            "who owns the repository's files",
+        ),
         ("fatal: loose object 1234 is corrupt", "loose object 1234 is corrupt", "git fsck --full"),
         ("something else", "git fetch: something else", ""),
     ],
-)  # fmt: skip
+)
 def test_what_is_said_of_it(stderr: str, message: str, hint: str) -> None:
     error = explain("fetch", stderr, 128)
     assert message in error.message

@@ -30,8 +30,10 @@ def test_the_versions_of_a_file_are_dated_by_the_runs_that_made_them(repo: Repo)
     gone = repo.commit({"derived/00/a.yaml": None})
     versions = list(file_log(opened(repo), gone, (FILE, "derived/00/a.yaml")))
     assert [(one.commit, one.source, one.data) for one in versions] == [
-        (run, source, b"1\n"), (moved, "", b"2\n"), (gone, "", None)
-    ]  # fmt: skip
+        (run, source, b"1\n"),
+        (moved, "", b"2\n"),
+        (gone, "", None),
+    ]
     assert versions[0].time == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
     assert (versions[1].author, versions[1].subject) == ("Ada", "Move it")
 

@@ -27,10 +27,15 @@ GITLAB = (
         ("git://github.com/acme/fleet", GITHUB),
         ("git@gitlab.com:acme/infra/fleet.git", GITLAB),
         ("https://oauth2:secret@gitlab.com/acme/infra/fleet.git", GITLAB),
-        ("https://git.gitea.example:3000/acme/fleet", f"https://git.gitea.example:3000/acme/fleet/compare/main...{BRANCH}"),
+        (
+            "https://git.gitea.example:3000/acme/fleet",
+            f"https://git.gitea.example:3000/acme/fleet/compare/main...{BRANCH}",
+        ),
         ("http://codeberg.org/acme/fleet", f"http://codeberg.org/acme/fleet/compare/main...{BRANCH}"),
-        ("git@bitbucket.org:acme/fleet.git",
-         "https://bitbucket.org/acme/fleet/pull-requests/new?source=muster%2Fproposals%2Fx&dest=main"),
+        (
+            "git@bitbucket.org:acme/fleet.git",
+            "https://bitbucket.org/acme/fleet/pull-requests/new?source=muster%2Fproposals%2Fx&dest=main",
+        ),
         ("https://git.example.com/acme/fleet.git", ""),
         ("https://github.com", ""),
         ("https://github.com:port/acme/fleet", ""),
@@ -40,7 +45,7 @@ GITLAB = (
         ("https://notgithub.com/acme/fleet", ""),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_the_page(url: str, page: str) -> None:
     found = request_page(url, forge_of(url), "main", BRANCH)
     assert found == page

@@ -41,8 +41,10 @@ def test_files_as_the_last_run_read_them(repo: Repo) -> None:
     history = past(repo)
     assert history.commit == repo.tip("HEAD~2")
     assert texts(history.before((A, B, "clusters/c.yaml", "clusters/d.yaml"))) == {
-        A: [b"a: 2\n", b"a: 1\n"], B: [b"b: 1\n"], "clusters/c.yaml": [b"c: 1\n"],
-    }  # fmt: skip
+        A: [b"a: 2\n", b"a: 1\n"],
+        B: [b"b: 1\n"],
+        "clusters/c.yaml": [b"c: 1\n"],
+    }
     assert history.had(A, first)
     assert not history.had(A, blob(repo, A))
     everything = texts(history.before((A, B, "clusters/c.yaml")))

@@ -210,8 +210,12 @@ def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_p
 
     # The relay itself says something else than what was signed: another file, one more, none.
     ref, folder, kept = "refs/heads/relays/edge", cluster_folder("c1"), site.git_bytes("cat-file", "commit", signed)
-    for files in ({"lease.yaml": "mine", "reports/dns.yaml": "r\n"}, {"lease.yaml": "one"},
-                  {"lease.yaml": "one", "reports/dns.yaml": "r\n", "more.yaml": "m"}, {}):  # fmt: skip
+    for files in (
+        {"lease.yaml": "mine", "reports/dns.yaml": "r\n"},
+        {"lease.yaml": "one"},
+        {"lease.yaml": "one", "reports/dns.yaml": "r\n", "more.yaml": "m"},
+        {},
+    ):
         everything = {**files, COMMIT: kept.decode()}
         hub.repo.commit_to(ref, {f"{folder}/{path}": text for path, text in everything.items()}, date=later.isoformat())
         assert hub.lease() == (files.get("lease.yaml", ""), "NotSigned")

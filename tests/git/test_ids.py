@@ -10,8 +10,14 @@ from tests.support.git import new_repository
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FILES = {
-    "a/b.yaml": b"1\n", "a.yaml": b"2\n", "a-b": b"3\n", "a/c/d": b"4\n", "a0": b"", "ä/ö": b"\xff\0", "b": b"5\n",
-}  # fmt: skip
+    "a/b.yaml": b"1\n",
+    "a.yaml": b"2\n",
+    "a-b": b"3\n",
+    "a/c/d": b"4\n",
+    "a0": b"",
+    "ä/ö": b"\xff\0",
+    "b": b"5\n",
+}
 
 
 @pytest.mark.parametrize("content", [b"", b"a: 1\n", b"\0\xff" * 1000])

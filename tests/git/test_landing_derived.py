@@ -52,8 +52,13 @@ def at(minutes: float) -> str:
 
 
 def label(repo: Repo, name: str, value: str) -> str:
-    return repo.commit({f"clusters/{name}/cluster.yaml": cluster(name).replace("{name: a", "{name: a").replace(
-        f"{{name: {name}}}", f"{{name: {name}, labels: {{x: {value}}}}}")})  # fmt: skip
+    return repo.commit(
+        {
+            f"clusters/{name}/cluster.yaml": cluster(name)
+            .replace("{name: a", "{name: a")
+            .replace(f"{{name: {name}}}", f"{{name: {name}, labels: {{x: {value}}}}}")
+        }
+    )
 
 
 def test_main_gets_nothing_and_the_branch_nothing_else(repo: Repo, muster: Muster) -> None:
@@ -108,10 +113,16 @@ def test_a_life(repo: Repo, tmp_path: Path, keeps: bool) -> None:
     state = open_state(tmp_path / "kept/state") if keeps else None
     looked_at, repository = list[str](), open_repository(repo.path, repo.environ)
     steps: tuple[Callable[[], object], ...] = (
-        lambda: None, lambda: None, lambda: label(repo, "b", "1"), lambda: repo.commit({"README.md": "x"}),
-        lambda: repo.commit({f"clusters/{n}/lease.yaml": lease(n, at(4)) for n in "bc"}), lambda: None, lambda: None,
-        lambda: repo.commit({"clusters/c/cluster.yaml": None}), lambda: repo.commit({"clusters/d.yaml": cluster("d")}),
-    )  # fmt: skip
+        lambda: None,
+        lambda: None,
+        lambda: label(repo, "b", "1"),
+        lambda: repo.commit({"README.md": "x"}),
+        lambda: repo.commit({f"clusters/{n}/lease.yaml": lease(n, at(4)) for n in "bc"}),
+        lambda: None,
+        lambda: None,
+        lambda: repo.commit({"clusters/c/cluster.yaml": None}),
+        lambda: repo.commit({"clusters/d.yaml": cluster("d")}),
+    )
     for minute, step in enumerate(steps):
         step()
         now = NOON + timedelta(minutes=minute)
@@ -173,9 +184,15 @@ class TestAProtectedMain:
     def test_watch(self, origin: Repo, tmp_path: Path) -> None:
         engine, told, clock = clone(origin, tmp_path / "engine"), list[str](), [NOON]
         watcher = Watcher(
-            open_repository(engine.path, engine.environ), "main", "origin", timedelta(minutes=1), told.append,
-            clock=lambda: clock[0], state=open_state(tmp_path / "kept/state"), verbose=True,
-        )  # fmt: skip
+            open_repository(engine.path, engine.environ),
+            "main",
+            "origin",
+            timedelta(minutes=1),
+            told.append,
+            clock=lambda: clock[0],
+            state=open_state(tmp_path / "kept/state"),
+            verbose=True,
+        )
         for _ in range(3):
             watcher.look()
             clock[0] += timedelta(minutes=1)

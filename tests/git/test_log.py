@@ -15,8 +15,13 @@ from tests.support.git import Repo, new_repository
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     made = new_repository(tmp_path / "fleet")
-    for key, value in (("log.showSignature", "true"), ("i18n.logOutputEncoding", "latin1"), ("log.follow", "true"),
-                       ("log.diffMerges", "off"), ("trailer.separators", "#")):  # fmt: skip
+    for key, value in (
+        ("log.showSignature", "true"),
+        ("i18n.logOutputEncoding", "latin1"),
+        ("log.follow", "true"),
+        ("log.diffMerges", "off"),
+        ("trailer.separators", "#"),
+    ):
         made.git("config", key, value)
     made.commit({"a.yaml": "1", "b/c.yaml": "1"})
     return made
@@ -43,8 +48,10 @@ def test_paths_that_commits_touch(repo: Repo, streamed: bool) -> None:
     last = repo.commit({"a.yaml": None, "b/c.yaml": "2", "derived/x.yaml": "1"})
     log = list(read_log(opened(repo), last, changes=True, exclude=("derived",), streamed=streamed))
     assert [[change.raw for change in one.changes] for one in log] == [
-        [b"a.yaml", b"b/c.yaml"], [b"odd\nname"], [b"a.yaml", b"b/c.yaml"]
-    ]  # fmt: skip
+        [b"a.yaml", b"b/c.yaml"],
+        [b"odd\nname"],
+        [b"a.yaml", b"b/c.yaml"],
+    ]
     gone, changed = log[0].changes
     assert gone.new is None
     assert changed.new is not None

@@ -56,8 +56,10 @@ def test_the_first_are_looked_at_and_no_known_cluster_is_ever_left_out(tmp_path:
         if ref.refused:
             told.setdefault(ref.refused[0], []).append(ref)
     assert {reason: len(found) for reason, found in told.items()} == {
-        "no-cluster": MOST_REFUSED, "too-many-refused": 1, "too-many-unknown": 1,
-    }  # fmt: skip
+        "no-cluster": MOST_REFUSED,
+        "too-many-refused": 1,
+        "too-many-unknown": 1,
+    }
     (unknown,) = told["too-many-unknown"]
     named = "agents/u100, agents/u101, agents/u102, agents/u103, agents/u104 and 25 more"
     assert unknown.refused == ("too-many-unknown", f"{EXTRA}: {named}")

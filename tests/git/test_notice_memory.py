@@ -30,10 +30,15 @@ def test_what_is_written_is_read_again() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [("upTo",), ("done",), ("messages",), ("messages", 0),
-     *(("messages", 0, name) for name in ("id", "due", "sinks", "notices")),
-     *(("messages", 0, "notices", 0, name) for name in ("object", "at", "text"))],
-)  # fmt: skip
+    [
+        ("upTo",),
+        ("done",),
+        ("messages",),
+        ("messages", 0),
+        *(("messages", 0, name) for name in ("id", "due", "sinks", "notices")),
+        *(("messages", 0, "notices", 0, name) for name in ("object", "at", "text")),
+    ],
+)
 @pytest.mark.parametrize("value", [None, 3, "x", [1], {"a": []}, ["a", "b", "c", "d"]])
 def test_whatever_stands_in_it_is_survived(path: tuple[str | int, ...], value: object) -> None:
     tree = json.loads(encoded(memory(MESSAGE))["notifications.json"])

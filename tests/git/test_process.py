@@ -68,9 +68,12 @@ def test_a_git_that_a_signal_ended_says_nothing_of_the_repository(
 ) -> None:
     real = shutil.which("git", path=repo.environ["PATH"])
     environ = {
-        **repo.environ, "PATH": _fake_git(tmp_path / "bin", _KILLED) + os.pathsep + repo.environ["PATH"],
-        "REAL_GIT": str(real), "KILLED_AT": command, "KILLED_BY": signal_.name.removeprefix("SIG"),
-    }  # fmt: skip
+        **repo.environ,
+        "PATH": _fake_git(tmp_path / "bin", _KILLED) + os.pathsep + repo.environ["PATH"],
+        "REAL_GIT": str(real),
+        "KILLED_AT": command,
+        "KILLED_BY": signal_.name.removeprefix("SIG"),
+    }
     with pytest.raises(KilledError) as caught:
         for file in CommitSnapshot(open_repository(repo.path, environ), repo.tip("main")).files():
             file.read()

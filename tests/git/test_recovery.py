@@ -27,13 +27,21 @@ from tests.support.killing import Killer, killer
 from tests.support.patience import wait_until
 
 BASE = {
-    "derived/changed.yaml": "old\n", "derived/gone.yaml": "gone\n", "derived/sub/gone.yaml": "gone\n",
-    "derived/turns": "a file\n", "derived/kept.yaml": "kept\n", "mine.yaml": "mine\n",
-}  # fmt: skip
+    "derived/changed.yaml": "old\n",
+    "derived/gone.yaml": "gone\n",
+    "derived/sub/gone.yaml": "gone\n",
+    "derived/turns": "a file\n",
+    "derived/kept.yaml": "kept\n",
+    "mine.yaml": "mine\n",
+}
 CHANGE = {
-    "derived/changed.yaml": "new\n" * 500, "derived/gone.yaml": None, "derived/sub/gone.yaml": None,
-    "derived/turns": None, "derived/turns/into.yaml": "a folder\n", "derived/more/added.yaml": "added\n",
-}  # fmt: skip
+    "derived/changed.yaml": "new\n" * 500,
+    "derived/gone.yaml": None,
+    "derived/sub/gone.yaml": None,
+    "derived/turns": None,
+    "derived/turns/into.yaml": "a folder\n",
+    "derived/more/added.yaml": "added\n",
+}
 LAND = """
 import os
 from pathlib import Path
@@ -348,8 +356,16 @@ def test_a_fetch_that_was_killed(repo: Repo, tmp_path: Path) -> None:
     assert fetch(opened, remote="origin", branch="main") == tip
 
 
-@pytest.mark.parametrize("text", ["", "null", '{"ref": 1}', '{"ref": "refs/../../../x", "seconds": 9, "new": ""}',
-                                  '{"worktree": "/etc", "old": "--x", "new": "y", "seconds": 1}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        '{"ref": 1}',
+        '{"ref": "refs/../../../x", "seconds": 9, "new": ""}',
+        '{"worktree": "/etc", "old": "--x", "new": "y", "seconds": 1}',
+    ],
+)
 def test_a_note_that_says_nothing_does_nothing(repo: Repo, text: str) -> None:
     note = repo.write(".git/muster/0.note", text)
     victim = repo.path.parent / "x.lock"

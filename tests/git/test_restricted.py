@@ -21,8 +21,11 @@ WAYS: dict[str, dict[str, str]] = {
     "fsmonitor": {"core.fsmonitor": "{}"},
     "clean": {"filter.clean.clean": "{}", ".git/info/attributes": "clusters/a.yaml filter=clean\n"},
     "smudge": {"filter.smudge.smudge": "{}", ".git/info/attributes": "derived/** filter=smudge\n"},
-    "process": {"filter.process.process": "{}", ".git/info/attributes": "clusters/b.yaml filter=process\n",
-                "filter.process.required": "true"},
+    "process": {
+        "filter.process.process": "{}",
+        ".git/info/attributes": "clusters/b.yaml filter=process\n",
+        "filter.process.required": "true",
+    },
     "textconv": {"diff.x.textconv": "{}", ".git/info/attributes": "*.yaml diff=x\n"},
     "diff.external": {"diff.external": "{}"},
     "ssh": {"core.sshCommand": "{} </dev/null", "remote.other.url": "ssh://127.0.0.1/x"},
@@ -32,10 +35,20 @@ WAYS: dict[str, dict[str, str]] = {
     "credentials": {"credential.helper": "{}", "credential.https://example.invalid.helper": "{}"},
     "gpg": {"gpg.program": "{}", "commit.gpgSign": "true"},
     "alternates": {"core.alternateRefsCommand": "{}"},
-    **{f"hook {name}": {f".git/hooks/{name}": "#!/bin/sh\n{}\n"}
-       for name in ("reference-transaction", "post-index-change", "pre-push", "post-merge", "post-checkout",
-                    "pre-auto-gc", "post-rewrite", "fsmonitor-watchman")},
-}  # fmt: skip
+    **{
+        f"hook {name}": {f".git/hooks/{name}": "#!/bin/sh\n{}\n"}
+        for name in (
+            "reference-transaction",
+            "post-index-change",
+            "pre-push",
+            "post-merge",
+            "post-checkout",
+            "pre-auto-gc",
+            "post-rewrite",
+            "fsmonitor-watchman",
+        )
+    },
+}
 #: What is run where the repository's configuration is trusted: these are tried in earnest.
 TRUSTED = {"clean", "smudge", "process", "textconv", "ssh"}
 COMMANDS = """
@@ -108,8 +121,12 @@ def test_the_users_word_counts(tmp_path: Path) -> None:
     for key in ("core.sshCommand", "filter.lfs.clean", "gpg.program"):
         assert opened.git.line("config", "--get", key) == "mine"
     assert opened.git.output("config", "--get-all", "credential.helper").split(b"\n") == [
-        b"mine", b"theirs", b"", b"mine", b"",
-    ]  # fmt: skip
+        b"mine",
+        b"theirs",
+        b"",
+        b"mine",
+        b"",
+    ]
     assert opened.git.line("config", "--get", "filter.other.smudge") == ""
 
 

@@ -82,9 +82,21 @@ def attributes_that_convert_nothing(repo: Repo) -> None:
 
 @pytest.mark.parametrize(
     "happens",
-    [rewritten_in_place, touched, removed, renamed, new, new_and_ignored, staged_and_edited_again, meant_to_be_added,
-     out_of_the_index_and_still_there, out_of_the_index_and_ignored_now, executable, attributes_that_convert_nothing],
-)  # fmt: skip
+    [
+        rewritten_in_place,
+        touched,
+        removed,
+        renamed,
+        new,
+        new_and_ignored,
+        staged_and_edited_again,
+        meant_to_be_added,
+        out_of_the_index_and_still_there,
+        out_of_the_index_and_ignored_now,
+        executable,
+        attributes_that_convert_nothing,
+    ],
+)
 def test_what_did_not_change_is_what_the_commit_has(repo: Repo, happens: Callable[[Repo], None]) -> None:
     happens(repo)
     repository = open_repository(repo.path, repo.environ)

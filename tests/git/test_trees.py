@@ -33,9 +33,11 @@ def found(repo: Repo, *paths: str) -> list[tuple[bytes, bytes, int | None]]:
 def test_all_entries_with_mode_and_size_in_byte_order(repo: Repo) -> None:
     there = listed(repo)
     assert there[:4] == [
-        (b"b-c.yaml", b"100644", 1), (b"b.yaml", b"100644", 3), (b"b/deep.yaml", b"100644", 0),
+        (b"b-c.yaml", b"100644", 1),
+        (b"b.yaml", b"100644", 3),
+        (b"b/deep.yaml", b"100644", 0),
         (b"link", b"120000", 11),
-    ]  # fmt: skip
+    ]
     assert there[-1] == (b"od\\d \n\xff.yaml", b"100644", 4)
     assert (len(there), there) == (905, sorted(there))
 
@@ -66,9 +68,11 @@ def test_of_those_that_are_asked_for_the_ones_that_are_there(
         "many//0001.yaml",
     )
     assert found(repo, *asked) == [
-        (b"b.yaml", b"100644", 3), (b"b/deep.yaml", b"100644", 0), (b"link", b"120000", 11),
+        (b"b.yaml", b"100644", 3),
+        (b"b/deep.yaml", b"100644", 0),
+        (b"link", b"120000", 11),
         (b"od\\d \n\xff.yaml", b"100644", 4),
-    ]  # fmt: skip
+    ]
     assert len(found(repo, *(f"many/{number:04}.yaml" for number in range(1000)))) == 900
 
 

@@ -60,7 +60,7 @@ def test_no_log_holds_on_to_heartbeats(here: Repo, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("bare", "remote", "stays"), [(True, True, False), (True, False, True), (False, True, True)])
 def test_what_may_be_somebodys_stays_for_as_long_as_git_has_it(
     here: Repo, bare: bool, remote: bool, stays: bool
-) -> None:  # fmt: skip
+) -> None:
     """Such as a stash that was dropped two days ago."""
     here.git("config", "--unset", "gc.pruneExpire")
     if bare:

@@ -34,11 +34,14 @@ def test_what_is_below_comes_first_and_the_agents_after_it(repo: Repo, name: str
     repository = open_repository(repo.path, repo.environ)
     snapshot: Snapshot = WithAgents(below(repository, name), repository, local_agent_refs(repository))
     assert {file.label: file.read() for file in snapshot.files()} == {
-        "a.yaml": text, "staged.yaml": b"s: 1\n", "agents/c1:lease.yaml": b"l: 1\n",
-    }  # fmt: skip
+        "a.yaml": text,
+        "staged.yaml": b"s: 1\n",
+        "agents/c1:lease.yaml": b"l: 1\n",
+    }
     assert [(f"{one.ref}:{one.path}" if one.ref else one.path, one.reason) for one in snapshot.skipped] == [
-        ("link.yaml", "symlink"), ("agents/c1:huge.yaml", "too-large"),
-    ]  # fmt: skip
+        ("link.yaml", "symlink"),
+        ("agents/c1:huge.yaml", "too-large"),
+    ]
 
 
 def test_it_says_what_the_one_below_says_and_who_was_heard(repo: Repo) -> None:

@@ -34,9 +34,14 @@ LIMIT = 0.6
 #: On a busy machine. A peer that starts a time limit again with each piece is never done.
 SLACK = 20.0
 EVENT = {
-    "id": "1", "source": "muster", "type": "t", "specversion": "1.0", "time": "2026-01-01T00:00:00Z", "subject": "s",
+    "id": "1",
+    "source": "muster",
+    "type": "t",
+    "specversion": "1.0",
+    "time": "2026-01-01T00:00:00Z",
+    "subject": "s",
     "data": {"text": "t", "severity": "info"},
-}  # fmt: skip
+}
 
 Exchange = Callable[[int], object]
 
@@ -126,17 +131,21 @@ def traces(scheme: str) -> Exchange:
 
 
 HTTP: dict[str, Script] = {
-    "silent": slow_peers.silent, "head": slow_peers.HEAD, "continues": slow_peers.CONTINUES,
+    "silent": slow_peers.silent,
+    "head": slow_peers.HEAD,
+    "continues": slow_peers.CONTINUES,
     "greeting": slow_peers.GREETING,
-}  # fmt: skip
+}
 READS: dict[str, Script] = {**HTTP, "body": slow_peers.BODY, "chunks": slow_peers.CHUNKS}
 REPLIES = {name: script for name, script in READS.items() if name != "greeting"}
 PAGES: dict[str, Script] = {**READS, "pages": slow_peers.paged}
 SECURE: dict[str, Script] = {"silent": slow_peers.silent, "handshake": slow_peers.TLS}
 MAIL: dict[str, Script] = {
-    "silent": slow_peers.silent, "greeting": slow_peers.GREETING, "greetings": slow_peers.GREETINGS,
+    "silent": slow_peers.silent,
+    "greeting": slow_peers.GREETING,
+    "greetings": slow_peers.GREETINGS,
     "replies": slow_peers.REPLIES,
-}  # fmt: skip
+}
 
 EXCHANGES: dict[str, tuple[Exchange, dict[str, Script], str]] = {
     "mail": (mail("smtp"), MAIL, "127.0.0.1: no answer within 0.6 seconds"),
@@ -157,19 +166,23 @@ EXCHANGES: dict[str, tuple[Exchange, dict[str, Script], str]] = {
     "git over HTTP": (git("http://127.0.0.1:{port}/x.git"), REPLIES, "git ls-remote: no answer within 0.6 seconds"),
     "git over TLS": (git("https://127.0.0.1:{port}/x.git"), SECURE, "git ls-remote: no answer within 0.6 seconds"),
     "git's own protocol": (
-        git("git://127.0.0.1:{port}/x.git"), {"silent": slow_peers.silent, "reply": slow_peers.GIT},
+        git("git://127.0.0.1:{port}/x.git"),
+        {"silent": slow_peers.silent, "reply": slow_peers.GIT},
         "git ls-remote: no answer within 0.6 seconds",
     ),
     "git over SSH": (
-        git_by_ssh, {"silent": slow_peers.silent, "reply": slow_peers.GIT},
+        git_by_ssh,
+        {"silent": slow_peers.silent, "reply": slow_peers.GIT},
         "git ls-remote: no answer within 0.6 seconds",
     ),
     "an HTTP probe": (lambda port: HttpProbe(f"http://127.0.0.1:{port}/", LIMIT).run(), HTTP, "no answer within 0.6 s"),
     "an HTTP probe over TLS": (
-        lambda port: HttpProbe(f"https://127.0.0.1:{port}/", LIMIT).run(), SECURE, "no answer within 0.6 seconds"
+        lambda port: HttpProbe(f"https://127.0.0.1:{port}/", LIMIT).run(),
+        SECURE,
+        "no answer within 0.6 seconds",
     ),
     "a TCP probe": (lambda port: TcpProbe("127.0.0.1", port, LIMIT).run(), {"silent": slow_peers.silent}, "connected"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -203,10 +216,18 @@ def test_a_lease_is_renewed_whatever_the_api_server_does(
     monkeypatch.setattr(heartbeat_cli, "ApiServer", partial(ApiServer, limit_seconds=LIMIT, list_seconds=LIMIT))
     monkeypatch.setattr(heartbeat, "RETRY_SECONDS", LIMIT)
     seed = new_repository(tmp_path / "seed")
-    cluster = {"kind": "ManagedCluster", "apiVersion": "cluster.open-cluster-management.io/v1",
-               "metadata": {"name": "edge"}, "spec": {"hubAcceptsClient": True}}  # fmt: skip
-    seed.commit({"fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f}}\n",
-                 "clusters/edge.yaml": json.dumps(cluster)})  # fmt: skip
+    cluster = {
+        "kind": "ManagedCluster",
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "metadata": {"name": "edge"},
+        "spec": {"hubAcceptsClient": True},
+    }
+    seed.commit(
+        {
+            "fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f}}\n",
+            "clusters/edge.yaml": json.dumps(cluster),
+        }
+    )
     muster("reconcile", "--repo", str(seed.path))
     hub = new_repository(tmp_path / "fleet.git", bare=True)
     seed.git("push", "--quiet", str(hub.path), "main")

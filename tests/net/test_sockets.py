@@ -47,9 +47,15 @@ def test_a_resolver_that_does_not_answer_is_left_behind(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "call", [lambda line: line.recv(1), lambda line: line.send(b"x"), lambda line: line.sendall(b"x"),
-             lambda line: line.recv_into(bytearray(1)), lambda line: line.makefile("rb").readline()],
-)  # fmt: skip
+    "call",
+    [
+        lambda line: line.recv(1),
+        lambda line: line.send(b"x"),
+        lambda line: line.sendall(b"x"),
+        lambda line: line.recv_into(bytearray(1)),
+        lambda line: line.makefile("rb").readline(),
+    ],
+)
 def test_no_call_begins_after_the_deadline(call: Callable[[socket.socket], object]) -> None:
     with peer(GREETINGS) as port, connect(("127.0.0.1", port), Deadline.after(60)) as line:
         line.deadline = Deadline.after(0).later(-1)

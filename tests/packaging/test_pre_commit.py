@@ -35,10 +35,12 @@ def repo(tmp_path: Path) -> Repo:
     rev = hooks.commit({".pre-commit-hooks.yaml": (ROOT / ".pre-commit-hooks.yaml").read_text()})
     repo = new_repository(tmp_path / "fleet")
     repo = repo.with_environ(PATH=search_path(), PRE_COMMIT_HOME=str(tmp_path / "cache"))
-    repo.commit({
-        ".pre-commit-config.yaml": CONFIG.format(hooks=hooks.path, rev=rev),
-        "clusters/a/cluster.yaml": cluster("a"),
-    })  # fmt: skip
+    repo.commit(
+        {
+            ".pre-commit-config.yaml": CONFIG.format(hooks=hooks.path, rev=rev),
+            "clusters/a/cluster.yaml": cluster("a"),
+        }
+    )
     assert shutil.which("pre-commit", path=repo.environ["PATH"])
     install(repo)
     return repo
@@ -112,9 +114,13 @@ def test_the_other_hooks_test_policies_and_look_for_what_is_hardly_meant(repo: R
     done = commit(repo)
     assert done.returncode == 0, done.stdout + done.stderr
     repo.write("policies/disks.yaml", files["policies/disks.yaml"].replace("reason: Silent", "reason: Quiet"))
-    repo.write("policies/again.yaml", files["policies/disks.yaml"].replace("{name: disks}", "{name: nobody}").replace(
-        "{kind: ManagedCluster}", "{kind: ManagedCluster, selector: {matchLabels: {region: nowhere}}}"
-    ).replace("type: DisksHealthy", "type: NobodysHealthy"))  # fmt: skip
+    repo.write(
+        "policies/again.yaml",
+        files["policies/disks.yaml"]
+        .replace("{name: disks}", "{name: nobody}")
+        .replace("{kind: ManagedCluster}", "{kind: ManagedCluster, selector: {matchLabels: {region: nowhere}}}")
+        .replace("type: DisksHealthy", "type: NobodysHealthy"),
+    )
     done = commit(repo)
     assert done.returncode == 1
     assert re.search(r"muster validate\.+Passed\n.*muster test\.+Failed\n.*muster lint\.+Failed", done.stderr, re.S), (

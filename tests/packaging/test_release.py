@@ -41,9 +41,21 @@ def test_what_is_not_committed_is_in_no_release(source: Repo, tmp_path: Path) ->
 def test_the_sdist_can_be_installed_too(released: Path, tmp_path: Path) -> None:
     """Offline, and without what muster needs: the build backend and that are found where these tests have theirs."""
     (sdist,) = released.glob("*.tar.gz")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
-               "--no-compile", "--disable-pip-version-check", "--target", str(tmp_path / "target"),
-               str(sdist)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-compile",
+        "--disable-pip-version-check",
+        "--target",
+        str(tmp_path / "target"),
+        str(sdist),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     environ = git_environ(tmp_path, PYTHONPATH=str(tmp_path / "target"))

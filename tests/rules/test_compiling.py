@@ -66,12 +66,14 @@ def test_a_broken_replacement_does_not_bring_the_built_in_policy_back() -> None:
         ),
         pytest.param(
             [policy("a"), policy("b").replace("ManagedCluster}", "ManagedCluster, selector: {matchLabels: {x: y}}}")],
-            ["a", "b"], [], id="selectors may well be disjoint",
+            ["a", "b"],
+            [],
+            id="selectors may well be disjoint",
         ),
         pytest.param([policy("a", "Available")], [], ["MUS313"], id="pulses rest on it"),
         pytest.param([policy("adapters-available", "Available")], ["adapters-available"], ["MUS314"], id="by name"),
     ],
-)  # fmt: skip
+)
 def test_rivals(policies: list[str], kept: list[str], found: list[str]) -> None:
     fleet = ruled(*policies)
     assert (own(fleet), codes(fleet)) == (kept, found)

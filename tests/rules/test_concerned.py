@@ -113,10 +113,7 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
         texts = [terms.about([obj], [was.fleet.decisions(obj.id)], ()) for terms in given]
         if differs(texts[0], texts[1]):
             found.add(obj.id.name)
-    changed = {
-        obj.id.name for obj in was.fleet.clusters()
-        if was.fleet.whole(obj.id) != is_.fleet.whole(obj.id)
-    }  # fmt: skip
+    changed = {obj.id.name for obj in was.fleet.clusters() if was.fleet.whole(obj.id) != is_.fleet.whole(obj.id)}
     changed |= {id_.name for id_, _ in pulses(was) ^ pulses(is_)}
     assert changed <= found
     return frozenset(found)
@@ -129,12 +126,15 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
         pytest.param(
             condition("true", "{kind: ManagedCluster, selector: {matchLabels: {tier: up}}}"),
             condition("true", "{kind: ManagedCluster, selector: {matchLabels: {tier: down}}}"),
-            "down up", id="whom it selects",
+            "down up",
+            id="whom it selects",
         ),
         pytest.param(None, condition("true", selecting("up")), "up", id="a new condition"),
         pytest.param(condition("true", selecting("up")), None, "up", id="a condition that goes"),
         pytest.param(
-            condition("true", selecting("up")), condition("true", selecting("up"), type_="Seen"), "up",
+            condition("true", selecting("up")),
+            condition("true", selecting("up"), type_="Seen"),
+            "up",
             id="another condition",
         ),
         pytest.param(None, pulse(selecting("down")), "down", id="new pulses"),
@@ -142,11 +142,16 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
         pytest.param(None, latch("[down, up]"), "down up", id="a new latch"),
         pytest.param(latch("[down]"), None, "down", id="a latch that goes"),
         pytest.param(
-            condition("lease.spec.renewTime < now"), condition("lease.spec.renewTime <= now"),
-            ALL, id="what it reads lies beside clusters",
+            condition("lease.spec.renewTime < now"),
+            condition("lease.spec.renewTime <= now"),
+            ALL,
+            id="what it reads lies beside clusters",
         ),
         pytest.param(
-            condition("true"), condition("true", more="  holdFor: {'False': 30s}\n"), ALL, id="what it remembers",
+            condition("true"),
+            condition("true", more="  holdFor: {'False': 30s}\n"),
+            ALL,
+            id="what it remembers",
         ),
         pytest.param(None, taint(IS_DOWN), ALL, id="a new taint"),
         pytest.param(taint(IS_DOWN), None, ALL, id="a taint that goes"),
@@ -159,7 +164,7 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
         pytest.param(None, remedy(f'{{expression: "{IS_DOWN}"}}'), "down up", id="an expression"),
         pytest.param(None, remedy('{expression: "reported.size() > 9"}'), "down up", id="an expression on reports"),
     ],
-)  # fmt: skip
+)
 def test_whom_an_edit_concerns(before: str | None, after: str | None, names: str) -> None:
     assert " ".join(sorted(edit(before, after))) == names
 

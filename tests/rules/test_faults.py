@@ -31,10 +31,13 @@ SECRET = "hunter2"
 
 @cache
 def example() -> MemorySnapshot:
-    return MemorySnapshot({
-        str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
-        for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
-    })  # fmt: skip
+    return MemorySnapshot(
+        {
+            str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
+            for path in EXAMPLE.rglob("*.yaml")
+            if "/." not in str(path)
+        }
+    )
 
 
 @cache

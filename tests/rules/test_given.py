@@ -68,8 +68,16 @@ def test_adapters_and_cost_limits_concern_every_cluster() -> None:
 
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
-    [("a,b", "a,b", False), ("a,b", "a,c", True), (",b", "a,b", False), ("a,", "a,c", False), ("", "a,b", False),
-     ("a,b", "a,", True), ("a,b,c", "a,b", True), ("a", "a,b", False)],
-)  # fmt: skip
+    [
+        ("a,b", "a,b", False),
+        ("a,b", "a,c", True),
+        (",b", "a,b", False),
+        ("a,", "a,c", False),
+        ("", "a,b", False),
+        ("a,b", "a,", True),
+        ("a,b,c", "a,b", True),
+        ("a", "a,b", False),
+    ],
+)
 def test_what_was_not_read_does_not_differ(before: str, now: str, expected: bool) -> None:
     assert differs(before, now) is expected

@@ -18,16 +18,20 @@ from tests.support.loose import puts
 CHANGES = {
     "cluster": ("Cluster/k1: note created ",),
     "clusterclaim": (
-        "ClusterClaim/pools/review: ", "ClusterDeployment/ci-", "ClusterDeploymentCustomization/pools/slot-",
+        "ClusterClaim/pools/review: ",
+        "ClusterDeployment/ci-",
+        "ClusterDeploymentCustomization/pools/slot-",
         "ClusterPool/pools/ci: ",
     ),
     "cluster-observed": ("Cluster/k1: note created ",),
     "managedcluster": ("ManagedCluster/subject: note created ",),
     "managedcluster-observed": (  # an adapter has reported about the earlier one
-        "AdapterReport/m1/validation: ", "ManagedCluster/m1: note created ", "ManagedCluster/m1: condition Ready ",
+        "AdapterReport/m1/validation: ",
+        "ManagedCluster/m1: note created ",
+        "ManagedCluster/m1: condition Ready ",
     ),
     "nodepool": ("NodePool/m1/workers: note created ",),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

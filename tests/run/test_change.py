@@ -37,13 +37,17 @@ def test_of_several_passes_the_first_and_the_last_count() -> None:
 
     cluster, pool, note = *IDS[:2], Fact("note", "owner")
     passes = [
-        Change(cluster, bucket("claimed"), bucket("marked"), "one"), Change(pool, note, None),
-        Change(cluster, None, held := Fact("held", "x")), Change(cluster, None, note),
-        Change(cluster, bucket("marked"), bucket("deleting"), "two"), Change(cluster, held, None),
-    ]  # fmt: skip
+        Change(cluster, bucket("claimed"), bucket("marked"), "one"),
+        Change(pool, note, None),
+        Change(cluster, None, held := Fact("held", "x")),
+        Change(cluster, None, note),
+        Change(cluster, bucket("marked"), bucket("deleting"), "two"),
+        Change(cluster, held, None),
+    ]
     assert net_changes(passes) == [
-        Change(cluster, bucket("claimed"), bucket("deleting"), "two"), Change(pool, note, None),
-    ]  # fmt: skip
+        Change(cluster, bucket("claimed"), bucket("deleting"), "two"),
+        Change(pool, note, None),
+    ]
 
 
 def test_objects_with_equal_changes_share_them() -> None:

@@ -89,8 +89,11 @@ def test_where_ci_shall_pass_it_over_it_says_so() -> None:
 
 def test_a_message_that_muster_could_not_write_still_has_its_trailers() -> None:
     assert plain_message(run(), 2).splitlines() == [
-        "write or remove 2 derived files", "", "Muster-Now: 2026-01-01T00:00:00Z", "Muster-Source: c0ffee",
-    ]  # fmt: skip
+        "write or remove 2 derived files",
+        "",
+        "Muster-Now: 2026-01-01T00:00:00Z",
+        "Muster-Source: c0ffee",
+    ]
     assert plain_message(run(), 1).startswith("write or remove 1 derived file\n")
 
 

@@ -55,10 +55,16 @@ def content(state: RunState) -> object:
     if facts is None:
         return None
     homes = [
-        (known.name, known.shared, known.troubled, _without_orphans(known.totals), sorted(state.names([number])),
-         sorted(state.files([number])))
+        (
+            known.name,
+            known.shared,
+            known.troubled,
+            _without_orphans(known.totals),
+            sorted(state.names([number])),
+            sorted(state.files([number])),
+        )
         for number, known in state.kept(range(1000)).items()
-    ]  # fmt: skip
+    ]
     return replace(facts, totals=_without_orphans(facts.totals)), sorted(homes), sorted(state.findings(()), key=repr)
 
 

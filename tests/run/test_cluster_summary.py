@@ -95,9 +95,13 @@ def _cells(summary: ClusterSummary, now: datetime) -> dict[str, str]:
 def _listed(summary: ClusterSummary, now: datetime) -> dict[str, str]:
     """What a table has to say."""
     state = summary.state
-    known = summary.id.kind != MANAGED_CLUSTER.name or state.accepted != "no" or any(
-        one.get("type") == "HubAcceptedManagedCluster" for one in mappings_at(summary.body, "status", "conditions")
-    )  # fmt: skip
+    known = (
+        summary.id.kind != MANAGED_CLUSTER.name
+        or state.accepted != "no"
+        or any(
+            one.get("type") == "HubAcceptedManagedCluster" for one in mappings_at(summary.body, "status", "conditions")
+        )
+    )
     since = age(parse_time(state.since), now) if state.since else "-"
     told = {"STATUS": state.status or "-", "SINCE": since, "REASON": state.reason or "-"}
     return told if known else dict.fromkeys(told, "-")

@@ -58,20 +58,29 @@ def test_neighbourhoods(found: FileGroups) -> None:
     assert {name: paths(files) for name, files in found.homes.items()} == {
         "a": {"clusters/7f/a/cluster.yaml", "clusters/7f/a/reports/dns.yaml", "derived/adapterreports/a/dns.yaml"},
         "b": {
-            "flat/whatever.yaml", "flat/lease-of-b.yaml", "flat/said-of-b.json", "flat/pool.yaml", "flat/request.yaml",
-            "derived/managedclusters/3e/b.yaml", "derived/nodepools/a/gpu.yaml",
+            "flat/whatever.yaml",
+            "flat/lease-of-b.yaml",
+            "flat/said-of-b.json",
+            "flat/pool.yaml",
+            "flat/request.yaml",
+            "derived/managedclusters/3e/b.yaml",
+            "derived/nodepools/a/gpu.yaml",
             "derived/certificatesigningrequests/r.yaml",
         },
         "c": {"x.yaml"},
-    }  # fmt: skip
+    }
 
 
 def test_what_all_share(found: FileGroups) -> None:
     assert paths(found.common) == {"policies/remedy.yaml", "derived/fleets/scale.yaml"}
     assert paths(found.rest) == {
-        "flat/two.yaml", "apps/some.yaml", "apps/binding.yaml", "values.yaml", "derived/placements/apps/some.yaml",
+        "flat/two.yaml",
+        "apps/some.yaml",
+        "apps/binding.yaml",
+        "values.yaml",
+        "derived/placements/apps/some.yaml",
         "derived/junk.yaml",
-    }  # fmt: skip
+    }
     assert (found.derived, found.adapters) == (True, True)
 
 

@@ -141,9 +141,10 @@ def started(folder: Path, script: str) -> Iterator[tuple[subprocess.Popen[bytes]
     pids = folder / "pids"
     pids.mkdir()
     process = subprocess.Popen(
-        [sys.executable, str(folder / "script.py"), str(pids)], stderr=subprocess.DEVNULL,
+        [sys.executable, str(folder / "script.py"), str(pids)],
+        stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )  # fmt: skip
+    )
     try:
         yield process, pids
     finally:

@@ -18,10 +18,16 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 TABLES = ("facts", "homes", "words", "failures", "steps", "names", "files")
 #: What a column may hold that its readers do not expect: SQLite keeps any value in any column.
 VALUES = {
-    "homes.name": ("x''",), "homes.digest": ("x'00'",), "homes.summary": ("'text'", "7", "x''"), "homes.totals": ("7",),
-    "homes.findings": ("7", "'text'"), "facts.value": ("'text'", "7", "1.5"), "names.name": ("x'ff'",),
-    "homes.shared": ("'text'", "x'00'"), "words.second": ("'text'", "1.5", "9e99"),
-}  # fmt: skip
+    "homes.name": ("x''",),
+    "homes.digest": ("x'00'",),
+    "homes.summary": ("'text'", "7", "x''"),
+    "homes.totals": ("7",),
+    "homes.findings": ("7", "'text'"),
+    "facts.value": ("'text'", "7", "1.5"),
+    "names.name": ("x'ff'",),
+    "homes.shared": ("'text'", "x'00'"),
+    "words.second": ("'text'", "1.5", "9e99"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +123,16 @@ def test_reading_has_an_end(living: Living, path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
-@pytest.mark.parametrize("make", [
-    lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir(), lambda path: __import__("os").mkfifo(path),
-    lambda path: (path.write_bytes(b""), path.chmod(0o666)),
-], ids=["link", "folder", "fifo", "everybody's"])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.mkdir(),
+        lambda path: __import__("os").mkfifo(path),
+        lambda path: (path.write_bytes(b""), path.chmod(0o666)),
+    ],
+    ids=["link", "folder", "fifo", "everybody's"],
+)
 def test_a_file_that_is_not_one_of_ours_is_no_state(path: Path, suffix: str, make: Callable[[Path], object]) -> None:
     for file in companions(path):
         file.unlink(missing_ok=True)

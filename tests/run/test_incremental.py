@@ -140,7 +140,7 @@ PASSING = {
     "latched": "policy.karmada.io/v1alpha1\nkind: ClusterTaintPolicy\nmetadata: {{name: latched}}\nspec:\n  targetClusters: {{labelSelector: {{matchLabels: {{region: {region}}}}}}}\n"
     '  addOnConditions: [{{conditionType: ManagedClusterConditionAvailable, operator: In, statusValues: ["True", "Unknown"]}}]\n'
     "  taints: [{{key: {type}.io/c, effect: NoSchedule}}]\n",
-}  # fmt: skip
+}
 
 
 def test_of_policies_that_come_and_go(tmp_path: Path) -> None:
@@ -268,8 +268,13 @@ def test_what_waits_for_approval_and_what_was_approved(tmp_path: Path) -> None:
         return "all are silent"
 
     for happening in (
-        living.approvals_are_asked_for, silence, living.an_approval, living.heartbeats, silence, living.an_approval,
-    ):  # fmt: skip
+        living.approvals_are_asked_for,
+        silence,
+        living.an_approval,
+        living.heartbeats,
+        silence,
+        living.an_approval,
+    ):
         what = happening()
         found = same(living, state, what)
         looked_at.append(found.looked_at)
@@ -286,13 +291,21 @@ def test_of_expressions_that_fail(tmp_path: Path) -> None:
     label = cluster(one).replace("region: eu", "region: eu, zone: b")
     reaches, numbers = list[str](), list[str]()
     for happening in (
-        living.nothing, living.nothing, lambda: living.put("policies/t.yaml", failing), living.nothing,
-        lambda: living.speaks(other), lambda: living.put(f"clusters/{one}/cluster.yaml", label), living.heartbeats,
-        living.nothing, lambda: living.put(f"clusters/{other}/cluster.yaml", cluster(other, region="ap")),
+        living.nothing,
+        living.nothing,
+        lambda: living.put("policies/t.yaml", failing),
+        living.nothing,
+        lambda: living.speaks(other),
+        lambda: living.put(f"clusters/{one}/cluster.yaml", label),
+        living.heartbeats,
+        living.nothing,
+        lambda: living.put(f"clusters/{other}/cluster.yaml", cluster(other, region="ap")),
         lambda: living.put(f"clusters/{living.names[0]}/cluster.yaml", label.replace(one, living.names[0])),
-        lambda: living.put("policies/t.yaml", f"# Moved.\n{failing}"), living.nothing,
-        lambda: living.put("policies/t.yaml", failing.replace("labels.zone == 'a'", "name == 'a'")), living.nothing,
-    ):  # fmt: skip
+        lambda: living.put("policies/t.yaml", f"# Moved.\n{failing}"),
+        living.nothing,
+        lambda: living.put("policies/t.yaml", failing.replace("labels.zone == 'a'", "name == 'a'")),
+        living.nothing,
+    ):
         living.now += timedelta(seconds=1)
         happening()
         found = same(living, state, "")
@@ -449,10 +462,17 @@ def test_what_rests_on_history_is_not_kept(tmp_path: Path) -> None:
     deep = {"/".join("abcdefghijklmnopqrst") + "/x.yaml": "a: b\n", "lease.yaml": lease(name, living.now)}
     codes = []
     for happening in (
-        living.a_report, living.nothing, living.nothing, lambda: living.puts(ignored, ""), living.nothing, living.nothing,
-        lambda: living.repo.commit_to(f"refs/heads/agents/{name}", deep), living.nothing,
-        lambda: living.speaks(name), living.nothing,
-    ):  # fmt: skip
+        living.a_report,
+        living.nothing,
+        living.nothing,
+        lambda: living.puts(ignored, ""),
+        living.nothing,
+        living.nothing,
+        lambda: living.repo.commit_to(f"refs/heads/agents/{name}", deep),
+        living.nothing,
+        lambda: living.speaks(name),
+        living.nothing,
+    ):
         happening()
         codes.append({one.code for one in same(living, state, "").settled.findings})
     assert "MUS110" in codes[3]
@@ -548,10 +568,16 @@ class TestState:
             db.execute("UPDATE facts SET value = ? WHERE name = 'version'", (encode("9:other"),))
         assert self.run(living, path).startswith("the whole fleet")
 
-    @pytest.mark.parametrize(("column", "rows"), [
-        ("facts SET value", "name = 'record'"), ("facts SET value", "name = 'version'"),
-        ("homes SET summary", "NOT shared"), ("homes SET totals", "TRUE"), ("homes SET findings", "TRUE"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("column", "rows"),
+        [
+            ("facts SET value", "name = 'record'"),
+            ("facts SET value", "name = 'version'"),
+            ("homes SET summary", "NOT shared"),
+            ("homes SET totals", "TRUE"),
+            ("homes SET findings", "TRUE"),
+        ],
+    )
     def test_a_damaged_value_is_decided_anew(self, living: Living, tmp_path: Path, column: str, rows: str) -> None:
         path = tmp_path / "kept" / "s"
         for _ in range(2):

@@ -39,9 +39,17 @@ def lasting(living: Living, steps: int) -> int:
 def _record(home: Home) -> object:
     """What must be the same. What a cluster asked of budgets it does not ask again."""
     return (
-        home.names, home.files, home.shared, home.troubled, home.due, home.settled, home.totals, home.findings,
-        home.words, home.failures,
-    )  # fmt: skip
+        home.names,
+        home.files,
+        home.shared,
+        home.troubled,
+        home.due,
+        home.settled,
+        home.totals,
+        home.findings,
+        home.words,
+        home.failures,
+    )
 
 
 @pytest.mark.parametrize("seed", (10, 21))

@@ -19,10 +19,11 @@ DECIDED = {
     ACTIONS: Decision(CLUSTER, ACTIONS, None, Because("remedies", ())),
 }
 BODY = {
-    "kind": "ManagedCluster", "metadata": {"name": "a", "labels": {"ä": "ö"}},
+    "kind": "ManagedCluster",
+    "metadata": {"name": "a", "labels": {"ä": "ö"}},
     "spec": {"taints": [{"key": "k", "effect": "NoSelect"}], "hubAcceptsClient": True, "odd": None},
     "status": [],
-}  # fmt: skip
+}
 
 
 def again(one: StoredObject) -> StoredObject:
@@ -51,11 +52,17 @@ def test_equal_fields_of_two_objects_are_one_value() -> None:
 WHOLE = stored(CLUSTER, BODY, DECIDED)
 
 
-@pytest.mark.parametrize("damaged", [
-    WHOLE._replace(paths=b""), WHOLE._replace(paths=encode([1])), WHOLE._replace(reasons=()),
-    WHOLE._replace(reasons=(b"\xc1", b"")), WHOLE._replace(values=(b"\x91", b"\xc0")),
-    WHOLE._replace(body={"spec": {"taints": b"\x91"}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        WHOLE._replace(paths=b""),
+        WHOLE._replace(paths=encode([1])),
+        WHOLE._replace(reasons=()),
+        WHOLE._replace(reasons=(b"\xc1", b"")),
+        WHOLE._replace(values=(b"\x91", b"\xc0")),
+        WHOLE._replace(body={"spec": {"taints": b"\x91"}}),
+    ],
+)
 def test_damage_within_is_an_error_of_the_state(damaged: StoredObject) -> None:
     with pytest.raises(sqlite3.DatabaseError):
         body_of(again(damaged)), decisions_of(again(damaged))

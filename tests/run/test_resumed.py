@@ -104,18 +104,34 @@ class TestWhatPeopleDo:
         assert self.number(living, tmp_path, lambda: living.puts(renewed, "a renewal")) == 1
 
     @pytest.mark.sampled(3)
-    @pytest.mark.parametrize("what", [
-        "a_policy", "a_taint_policy", "a_budget", "a_setting", "a_newcomer", "a_farewell", "many_are_let_go",
-        "many_leave", "a_move",
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "a_policy",
+            "a_taint_policy",
+            "a_budget",
+            "a_setting",
+            "a_newcomer",
+            "a_farewell",
+            "many_are_let_go",
+            "many_leave",
+            "a_move",
+        ],
+    )
     def test_what_others_read_is_decided_with_it(self, living: Living, tmp_path: Path, what: str) -> None:
         assert self.number(living, tmp_path, getattr(living, what)) > 0
 
-    @pytest.mark.parametrize("edit", [
-        {"apps/some.yaml": placement("some", 7)}, {"x/c003.yaml": cluster("c003", region="us")},
-        {"pools/x.yaml": POOL.format(namespace="c002", cluster="c003", replicas=1)}, {".musterignore": "x\n"},
-        {"derived/managedclusters/c002.yaml": "x\n"}, {"derived/managedclusters/c003.yaml": "x\n"},
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            {"apps/some.yaml": placement("some", 7)},
+            {"x/c003.yaml": cluster("c003", region="us")},
+            {"pools/x.yaml": POOL.format(namespace="c002", cluster="c003", replicas=1)},
+            {".musterignore": "x\n"},
+            {"derived/managedclusters/c002.yaml": "x\n"},
+            {"derived/managedclusters/c003.yaml": "x\n"},
+        ],
+    )
     def test_an_edit(self, living: Living, tmp_path: Path, edit: dict[str, Content]) -> None:
         assert self.number(living, tmp_path, lambda: living.puts(edit, "an edit")) > 0
 

@@ -27,20 +27,28 @@ class ScoredLife(Living):
         if chance.random() < 0.15 and (self.repo.path / f"policies/{name}.yaml").exists():
             return self.puts({f"policies/{name}.yaml": None}, f"no more policy {name}")
         spec: Tree = {
-            "target": {"kind": "ManagedCluster"}, "resource": "cost", "score": name,
-            "expression": chance.choice((
-                "size(self.metadata.name) * 40", "self.metadata.labels.region == 'eu' ? 80 : -80",
-                "now < timestamp('2026-01-01T12:30:00Z') ? 5 : 50", "int(self.metadata.labels.bad)",
-                "status(conditions, 'ManagedClusterConditionAvailable') == 'True' ? 10 : 0", "none",
-            )),
-        }  # fmt: skip
+            "target": {"kind": "ManagedCluster"},
+            "resource": "cost",
+            "score": name,
+            "expression": chance.choice(
+                (
+                    "size(self.metadata.name) * 40",
+                    "self.metadata.labels.region == 'eu' ? 80 : -80",
+                    "now < timestamp('2026-01-01T12:30:00Z') ? 5 : 50",
+                    "int(self.metadata.labels.bad)",
+                    "status(conditions, 'ManagedClusterConditionAvailable') == 'True' ? 10 : 0",
+                    "none",
+                )
+            ),
+        }
         if chance.random() < 0.5:
             spec["validFor"] = "1h"
         coordinate = {"type": "AddOn", "addOn": {"resourceName": "cost", "scoreName": "cost"}}
         body = yaml.safe_load(placement("scored", 2))
         body["spec"]["prioritizerPolicy"] = {
-            "mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 1}]
-        }  # fmt: skip
+            "mode": "Exact",
+            "configurations": [{"scoreCoordinate": coordinate, "weight": 1}],
+        }
         policy = {"apiVersion": "muster.dev/v1alpha1", "kind": "ScorePolicy", "metadata": {"name": name}, "spec": spec}
         files = {f"policies/{name}.yaml": yaml.safe_dump(policy), "apps/scored.yaml": yaml.safe_dump(body)}
         return self.puts(dict(files), f"policy {name}: {spec}")
@@ -49,9 +57,11 @@ class ScoredLife(Living):
         """An agent's score has the name of a policy's."""
         name = self.chance.choice(self.names)
         body = {
-            "apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "AddOnPlacementScore",
-            "metadata": {"name": "cost", "namespace": name}, "status": {"scores": [{"name": "cost", "value": 77}]},
-        }  # fmt: skip
+            "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": "cost", "namespace": name},
+            "status": {"scores": [{"name": "cost", "value": 77}]},
+        }
         path = f"scores/{name}.yaml"
         gone = (self.repo.path / path).exists()
         return self.puts({path: None if gone else yaml.safe_dump(body)}, f"a score of {name}")

@@ -131,8 +131,11 @@ def test_several_effects_of_one_cluster_wait_in_the_same_order(tmp_path: Path) -
     """Stages have one order and summaries another."""
     living, shuffled = Living.small(tmp_path / "fleet", 3, 6), Shuffled(3)
     effects = "[taint, remedy]"
-    living.put("fleet.yaml", "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
-               f"spec: {{approval: {{topics: [{{name: careful, effects: {effects}}}]}}}}\n")  # fmt: skip
+    living.put(
+        "fleet.yaml",
+        "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
+        f"spec: {{approval: {{topics: [{{name: careful, effects: {effects}}}]}}}}\n",
+    )
     assert live(living, tmp_path / "before", 1, shuffled, (1,)) == 1
     for name in living.names[:4]:
         living.says_ill(name)
@@ -146,11 +149,14 @@ def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(t
     """Of a Lease that two places speak of, one shard sees half; and neighbours do not speak for each other."""
     living, shuffled = Living.small(tmp_path / "fleet", 3, 8), Shuffled(3)
     resource, at = "{kind: ManagedCluster, name: c004}", format_time(living.now)
-    living.put("clusters/c002/report.yaml", "apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\n"
-               "metadata: {name: validation, namespace: c002}\nspec:\n"
-               f'  resource: {resource}\n  adapter: validation\n  observed_generation: 1\n  observed_time: "{at}"\n'
-               '  conditions: [{type: Applied, status: "True"}, {type: Available, status: "True"},'
-               ' {type: Health, status: "True"}]\n')  # fmt: skip
+    living.put(
+        "clusters/c002/report.yaml",
+        "apiVersion: muster.dev/v1alpha1\nkind: AdapterReport\n"
+        "metadata: {name: validation, namespace: c002}\nspec:\n"
+        f'  resource: {resource}\n  adapter: validation\n  observed_generation: 1\n  observed_time: "{at}"\n'
+        '  conditions: [{type: Applied, status: "True"}, {type: Available, status: "True"},'
+        ' {type: Health, status: "True"}]\n',
+    )
     living.put("leases/c001-c005.yaml", f"{lease('c001', living.now)}---\n{lease('c005', living.now)}")
     living.now += timedelta(minutes=1)
     for name in ("c001", "c002"):

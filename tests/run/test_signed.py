@@ -46,9 +46,13 @@ class Signing(Living):
         self._push(name, {})
         self.settled()
         sign(
-            open_repository(self.repo.path, self.repo.environ), authority, lambda: BEGIN, branch="main", remote=None,
+            open_repository(self.repo.path, self.repo.environ),
+            authority,
+            lambda: BEGIN,
+            branch="main",
+            remote=None,
             attempts=range(2),
-        )  # fmt: skip
+        )
         self.repo.git("reset", "--quiet", "--hard")
 
     def settled(self) -> None:
@@ -56,10 +60,20 @@ class Signing(Living):
         self.land(answer(self.question(), None).settled)
 
     def step(self) -> str:
-        return self.chance.choice((
-            self.heartbeats, self.heartbeats, self.a_status, self.forged, self.forged, self.revoked, self.nothing,
-            self.time_passes, self.an_acceptance, self.a_label,
-        ))()  # fmt: skip
+        return self.chance.choice(
+            (
+                self.heartbeats,
+                self.heartbeats,
+                self.a_status,
+                self.forged,
+                self.forged,
+                self.revoked,
+                self.nothing,
+                self.time_passes,
+                self.an_acceptance,
+                self.a_label,
+            )
+        )()
 
     def time_passes(self) -> str:
         self.now += timedelta(seconds=self.chance.choice((61, 400)))
@@ -76,10 +90,14 @@ class Signing(Living):
     def revoked(self) -> str:
         name = self.chance.choice(sorted(self.agents))
         request = self.agents[name].object_name(name)
-        text = yaml.safe_dump({
-            "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": request},
-            "status": {"conditions": [{"type": "Denied", "status": "True", "reason": "No", "message": "no"}]},
-        })  # fmt: skip
+        text = yaml.safe_dump(
+            {
+                "apiVersion": "certificates.k8s.io/v1",
+                "kind": "CertificateSigningRequest",
+                "metadata": {"name": request},
+                "status": {"conditions": [{"type": "Denied", "status": "True", "reason": "No", "message": "no"}]},
+            }
+        )
         return self._put({f"denied/{name}.yaml": text}, f"{name} is revoked")
 
     def _push(self, name: str, files: dict[str, str]) -> None:

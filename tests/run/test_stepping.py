@@ -13,14 +13,18 @@ from tests.support.living import Living
 
 WORK = "work.open-cluster-management.io"
 ROLLOUT: Tree = {
-    "apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"},
+    "apiVersion": "muster.dev/v1alpha1",
+    "kind": "Rollout",
+    "metadata": {"name": "web", "namespace": "apps"},
     "spec": {
-        "placementRef": {"name": "eu"}, "revision": "v1",
+        "placementRef": {"name": "eu"},
+        "revision": "v1",
         "stages": [{"name": "all", "maxConcurrency": 1, "minSuccessTime": "1m"}],
     },
-}  # fmt: skip
+}
 SET: Tree = {
-    "apiVersion": f"{WORK}/v1alpha1", "kind": "ManifestWorkReplicaSet",
+    "apiVersion": f"{WORK}/v1alpha1",
+    "kind": "ManifestWorkReplicaSet",
     "metadata": {"name": "agent", "namespace": "apps"},
     "spec": {
         "placementRefs": [{"name": "eu"}],
@@ -28,24 +32,30 @@ SET: Tree = {
             "workload": {"manifests": [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}]}
         },
     },
-}  # fmt: skip
+}
 #: It waits for clusters that fall silent.
 PATIENT: Tree = {
     **ROLLOUT,
     "spec": {
-        "placementRef": {"name": "eu"}, "revision": "v1", "gate": [{"name": "never", "expression": "false"}],
+        "placementRef": {"name": "eu"},
+        "revision": "v1",
+        "gate": [{"name": "never", "expression": "false"}],
         "strategy": {
-            "type": "Progressive", "progressive": {"maxConcurrency": 1, "progressDeadline": "7m", "maxFailures": 1},
+            "type": "Progressive",
+            "progressive": {"maxConcurrency": 1, "progressDeadline": "7m", "maxFailures": 1},
         },
     },
-}  # fmt: skip
+}
 PROJECTION: Tree = {
-    "apiVersion": "muster.dev/v1alpha1", "kind": "Projection", "metadata": {"name": "p"},
+    "apiVersion": "muster.dev/v1alpha1",
+    "kind": "Projection",
+    "metadata": {"name": "p"},
     "spec": {
         "forEach": {"rollout": "apps/web"},
-        "path": "cluster.metadata.name + '.txt'", "text": "has(rollout.revision) ? rollout.revision : 'none'",
+        "path": "cluster.metadata.name + '.txt'",
+        "text": "has(rollout.revision) ? rollout.revision : 'none'",
     },
-}  # fmt: skip
+}
 
 
 def reach(living: Living, state: RunState) -> list[str]:

@@ -90,8 +90,10 @@ def test_an_expression_that_fails_until_some_instant(tmp_path: Path) -> None:
     files = {
         "taint.yaml": TAINT_POLICY.format(name="t", when=fails),
         "score.yaml": SCORE_POLICY.replace("\"self.metadata.name == 'c4' ? 1 : 50\"", f'"{fails} ? 3 : 5"'),
-        "condition.yaml": CONDITION_POLICY.format(name="Fails", lower="fails", more=f'rules: [{{name: r, when: "{fails}", status: "True", reason: R}}]'),
-    }  # fmt: skip
+        "condition.yaml": CONDITION_POLICY.format(
+            name="Fails", lower="fails", more=f'rules: [{{name: r, when: "{fails}", status: "True", reason: R}}]'
+        ),
+    }
     _compare(tmp_path, files, minutes=(0, 5, 10, 15))
 
 
@@ -127,10 +129,12 @@ def test_tolerations_that_end_while_a_freeze_holds_moves(
     clusters = {
         f"clusters/{name}/cluster.yaml": cluster(name, leaseDurationSeconds="3600", region=region, taints=taints)
         for name, region, taints in (
-            ("c0", "us", f"[{{key: gpu, effect: {effects[0]}}}]"), ("c1", "eu", f"[{{key: disk, effect: {effects[1]}}}]"),
-            ("c2", "eu", f"[{{key: gpu, effect: {effects[0]}}}]"), ("c3", "us", f"[{{key: disk, effect: {effects[1]}}}]"),
+            ("c0", "us", f"[{{key: gpu, effect: {effects[0]}}}]"),
+            ("c1", "eu", f"[{{key: disk, effect: {effects[1]}}}]"),
+            ("c2", "eu", f"[{{key: gpu, effect: {effects[0]}}}]"),
+            ("c3", "us", f"[{{key: disk, effect: {effects[1]}}}]"),
         )
-    }  # fmt: skip
+    }
     files = {
         "binding.yaml": BINDING,
         "p.yaml": placement("p", number, region=regions[0]) + TOLERATED,

@@ -1,7 +1,5 @@
 """What is said of what is not committed: the same from what earlier checks left as from the whole fleet."""
 
-# ruff: noqa: E501 - documents
-
 from collections import Counter
 from pathlib import Path
 
@@ -130,11 +128,16 @@ def test_findings_of_policies_stay_whatever_else_is_edited(tmp_path: Path) -> No
     repo.commit({"policies/misspelt.yaml": misspelt})
     repository = open_repository(repo.path, repo.environ)
     edits: tuple[dict[str, Content], ...] = (
-        {}, {"apps/some.yaml": placement("some", 2)}, {"apps/some.yaml": placement("some", 3)},
-        {"clusters/c001/cluster.yaml": cluster("c001", region="ap")}, {"policies/remedy.yaml": REMEDY.replace("r}", "s}")},
-        {"policies/remedy.yaml": REMEDY}, {"policies/more.yaml": TAINT_POLICY.format(kind="Cluster", when="tru", effect="NoSchedule")},
-        {"policies/more.yaml": None}, {"fleet.yaml": None},
-    )  # fmt: skip
+        {},
+        {"apps/some.yaml": placement("some", 2)},
+        {"apps/some.yaml": placement("some", 3)},
+        {"clusters/c001/cluster.yaml": cluster("c001", region="ap")},
+        {"policies/remedy.yaml": REMEDY.replace("r}", "s}")},
+        {"policies/remedy.yaml": REMEDY},
+        {"policies/more.yaml": TAINT_POLICY.format(kind="Cluster", when="tru", effect="NoSchedule")},
+        {"policies/more.yaml": None},
+        {"fleet.yaml": None},
+    )
     for edit in edits:
         for path, text in edit.items():
             repo.write(path, text)

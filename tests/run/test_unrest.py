@@ -24,10 +24,14 @@ spec:
   - {name: back, status: "True", reason: Back, message: Back}
 """
 #: Says something else each time, and never the same again.
-COUNTER = TURNCOAT.replace("Turned", "Counted").replace("turncoat", "counter").replace(
-    'status: "False", reason: Over, message: Over',
-    'status: "True", reason: More, messageExpression: "previous[\'Counted\'].message + \'x\'"',
-)  # fmt: skip
+COUNTER = (
+    TURNCOAT.replace("Turned", "Counted")
+    .replace("turncoat", "counter")
+    .replace(
+        'status: "False", reason: Over, message: Over',
+        "status: \"True\", reason: More, messageExpression: \"previous['Counted'].message + 'x'\"",
+    )
+)
 
 
 def odd(name: str) -> str:
@@ -48,8 +52,10 @@ def test_an_object_that_goes_back_and_forth_is_named_with_both_states_and_not_wr
     assert sorted(path for path in done.files if "managedclusters" in path) == ["derived/managedclusters/b.yaml"]
     (found,) = (finding for finding in done.last.findings if finding.code == "MUS262")
     assert (found.file, found.severity.value, str(found.object)) == (
-        "clusters/a/cluster.yaml", "error", "ManagedCluster/a",
-    )  # fmt: skip
+        "clusters/a/cluster.yaml",
+        "error",
+        "ManagedCluster/a",
+    )
     assert found.message == (
         "ManagedCluster/a does not come to rest: at 2026-01-01T00:00:00Z it goes back and forth between "
         "(status.conditions[Turned].message Back, status.conditions[Turned].reason Back, "

@@ -34,8 +34,15 @@ def test_of_some_objects(tmp_path: Path, seed: int) -> None:
         name = living.chance.choice(living.names)
         snapshot = asked.snapshot()
         whole = evaluate_snapshot(snapshot, asked.now)
-        for target in ("clusters", f"cluster/{name}", "placements", "placement/apps/some", f"reports/{name}/validation",
-                       "policies", "leases"):  # fmt: skip
+        for target in (
+            "clusters",
+            f"cluster/{name}",
+            "placements",
+            "placement/apps/some",
+            f"reports/{name}/validation",
+            "policies",
+            "leases",
+        ):
             needed = wanted(target)
             if needed is None:
                 continue

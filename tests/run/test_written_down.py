@@ -59,10 +59,14 @@ def bodies() -> list[Tree]:
         *(cluster(name, region="eu" if name < "c003" else "us") for name in names),
         *(lease(name, NOON - timedelta(minutes=9 * (name == "c002"))) for name in names),
         *(observed(name, healthy=name != "c001") for name in names),
-        report("c001", 1), BINDING, placement("some", 2), REMEDY, KARMADA,
+        report("c001", 1),
+        BINDING,
+        placement("some", 2),
+        REMEDY,
+        KARMADA,
         TAINT_POLICY.format(kind="ManagedCluster", effect="NoSelect", when=when),
         CONDITION_POLICY.format(kind="ManagedCluster", when=when, reason="Here", hold=""),
-    ]  # fmt: skip
+    ]
     return [body for text in texts for body in yaml.safe_load_all(text)]
 
 

@@ -23,17 +23,20 @@ OTHER_TYPES: dict[tuple[str, str], tuple[str, str]] = {
     **{
         ("cluster.v1alpha1", path): ("number string", _QUANTITY)
         for path in (
-            "spec.resourceModels[].ranges[].max", "spec.resourceModels[].ranges[].min",
-            "status.resourceSummary.allocatable.*", "status.resourceSummary.allocated.*",
+            "spec.resourceModels[].ranges[].max",
+            "spec.resourceModels[].ranges[].min",
+            "status.resourceSummary.allocatable.*",
+            "status.resourceSummary.allocated.*",
             "status.resourceSummary.allocating.*",
         )
     },
     ("managedcluster.v1", "status.allocatable.*"): ("number string", _QUANTITY),
     ("managedcluster.v1", "status.capacity.*"): ("number string", _QUANTITY),
     ("clusterdeploymentcustomization.v1", "spec.installConfigPatches[].value"): (
-        "any", "upstream's type changed from any value to a text of YAML; both are read",
+        "any",
+        "upstream's type changed from any value to a text of YAML; both are read",
     ),
-}  # fmt: skip
+}
 
 _SEED = "a field of the seed's proposal, which upstream has not taken up"
 #: Fields of a spec that upstream does not have, with their reason. What a status may hold beside upstream's is open.

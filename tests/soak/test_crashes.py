@@ -80,8 +80,12 @@ def _muster(repo: Repo, *arguments: str) -> "subprocess.Popen[str]":
     main = "from muster.__main__ import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", main, "reconcile", "--repo", str(repo.path), "--now", NOW, *arguments],
-        env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
+        env=dict(repo.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def _ended(process: "subprocess.Popen[str]") -> tuple[int, str]:

@@ -9,16 +9,21 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 FILES = sorted(
-    str(path.relative_to(TESTS)) for path in TESTS.rglob("test_*.py")
+    str(path.relative_to(TESTS))
+    for path in TESTS.rglob("test_*.py")
     if path.parent != Path(__file__).parent and any(mark in path.read_text() for mark in ("often(", "mark.sampled("))
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_of_many_more(file: str, figures: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / file)],
-        env={**os.environ, "EXAMPLES": "20"}, cwd=TESTS.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, "EXAMPLES": "20"},
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-6000:]
     figures.append(f"{file}: {done.stdout.strip().splitlines()[-1]}")

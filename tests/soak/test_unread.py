@@ -17,10 +17,19 @@ from tests.support.loose import puts
 from tests.support.underway import MOVES, UNDERWAY, broken_in, pair_of_breakages
 
 #: Of these nothing depends on the fleet's state: losing one is a finding at most.
-_IDLE = frozenset((
-    "manifestwork", "endpointslice", "notificationpolicy", "disruptionbudget-second", "policytest", "approval",
-    "placementdecision", "placementdecision.multicluster.x-k8s.io", "clusterprofile",
-))  # fmt: skip
+_IDLE = frozenset(
+    (
+        "manifestwork",
+        "endpointslice",
+        "notificationpolicy",
+        "disruptionbudget-second",
+        "policytest",
+        "approval",
+        "placementdecision",
+        "placementdecision.multicluster.x-k8s.io",
+        "clusterprofile",
+    )
+)
 
 
 @pytest.fixture(scope="module")

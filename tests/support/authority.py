@@ -19,11 +19,16 @@ def new_authority(
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fleet")])
     made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(1).not_valid_before(begin).not_valid_after(begin + timedelta(days=days))
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=ca, path_length=0 if ca else None), critical=True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     return _written(folder, "ca", made, key)
 
 
@@ -35,12 +40,17 @@ def server_certificate(folder: Path, dns_name: str = "") -> tuple[Path, Path]:
     now = datetime.now(UTC)
     of = x509.DNSName(dns_name) if dns_name else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(2).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(2)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([of]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     return _written(folder, "server", made, key)
 
 
@@ -60,8 +70,13 @@ def agent_certificate(user: str, key: bytes, now: datetime) -> bytes:
     assert isinstance(private, ec.EllipticCurvePrivateKey)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user)])
     made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(private.public_key())
-        .serial_number(3).not_valid_before(now - timedelta(minutes=1)).not_valid_after(now + timedelta(hours=1))
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(3)
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(hours=1))
         .sign(private, hashes.SHA256())
-    )  # fmt: skip
+    )
     return made.public_bytes(serialization.Encoding.PEM)

@@ -32,10 +32,20 @@ class Beating:
 
     def agent(self, name: str, *options: str) -> Process:
         """Start the agent of a cluster."""
-        self.agents[name] = self.stack.enter_context(running(
-            "heartbeat", "--cluster", name, "--remote", str(self.bare.path), "--api-server", self.server.url, "--every",
-            *options, environ=self.environ,
-        ))  # fmt: skip
+        self.agents[name] = self.stack.enter_context(
+            running(
+                "heartbeat",
+                "--cluster",
+                name,
+                "--remote",
+                str(self.bare.path),
+                "--api-server",
+                self.server.url,
+                "--every",
+                *options,
+                environ=self.environ,
+            )
+        )
         return self.agents[name]
 
     def set_duration(self, name: str, seconds: int) -> None:
@@ -104,9 +114,7 @@ class Beating:
 def condition_of(repo: Repo, revision: str, name: str, type_: str = AVAILABLE) -> str:
     """The status that the hub has derived of a cluster's condition; empty for none."""
     try:
-        body = yaml.load(
-            repo.git("show", f"{revision}:derived/managedclusters/{name}.yaml"), Loader=yaml.BaseLoader
-        )  # fmt: skip
+        body = yaml.load(repo.git("show", f"{revision}:derived/managedclusters/{name}.yaml"), Loader=yaml.BaseLoader)
     except AssertionError:
         return ""
     conditions = body.get("status", {}).get("conditions", ())
@@ -120,11 +128,14 @@ def beating(path: Path, durations: Mapping[str, int], interval: int = 30) -> Ite
     The hub fetches when time would change something, and once in the interval.
     """
     seed = new_repository(path / "seed")
-    seed.commit({
-        f"clusters/{name}/cluster.yaml":
-            cluster(name).replace("Client: true", f"Client: true, leaseDurationSeconds: {seconds}")
-        for name, seconds in durations.items()
-    })  # fmt: skip
+    seed.commit(
+        {
+            f"clusters/{name}/cluster.yaml": cluster(name).replace(
+                "Client: true", f"Client: true, leaseDurationSeconds: {seconds}"
+            )
+            for name, seconds in durations.items()
+        }
+    )
     bare = clone(seed, path / "hub.git", "--bare")
     hub, person = clone(bare, path / "hub"), clone(bare, path / "person")
     environ = {**hub.environ, "PYTHONUNBUFFERED": "1", "TMPDIR": str(path)}

@@ -234,13 +234,14 @@ WAYS: Mapping[str, Way] = {
     "a newline in its path": _moved(b"a\nb"),
     "a path that is not UTF-8": _moved(b"a\xffb"),
     "a suffix that is not read": lambda path, text, _: {
-        path.encode(): Entry(None), path.replace(".yaml", ".YAML").encode(): Entry(text.encode())
+        path.encode(): Entry(None),
+        path.replace(".yaml", ".YAML").encode(): Entry(text.encode()),
     },
     "two writers": _second_writer,
     "two writers of a label": _second_label,
     "an error in an expression": _cel_error,
     "refused by a policy": _denied,
-}  # fmt: skip
+}
 
 
 def edit_of(way: str, path: str, text: str) -> Edit | None:
@@ -257,5 +258,6 @@ def edit_of(way: str, path: str, text: str) -> Edit | None:
     of_people = (b".musterignore", b"admission/deny.yaml")
     return {
         path if path in of_people else f"{ref}:".encode() + path: entry
-        for path, entry in edit.items() if path != b".musterignore"
-    }  # fmt: skip
+        for path, entry in edit.items()
+        if path != b".musterignore"
+    }

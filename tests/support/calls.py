@@ -20,8 +20,18 @@ _ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "uint": ("uint(now.getMinutes())", "2u"),
     "double": (f"double({_AGE}.getSeconds())", "1.5"),
     "string": (
-        "string(now)", f"string({_AGE})", "self.metadata.name", "'eu'", "self.metadata.labels.region", "'127.0.0.1'",
-        "'10.0.0.0/8'", "'1.2.3'", "'https://a.b/c?d=e'", "'60s'", "'YQ=='", "'2026-01-01T12:30:00Z'",
+        "string(now)",
+        f"string({_AGE})",
+        "self.metadata.name",
+        "'eu'",
+        "self.metadata.labels.region",
+        "'127.0.0.1'",
+        "'10.0.0.0/8'",
+        "'1.2.3'",
+        "'https://a.b/c?d=e'",
+        "'60s'",
+        "'YQ=='",
+        "'2026-01-01T12:30:00Z'",
     ),
     "bytes": ("bytes(string(now))", "b'a'"),
     "timestamp": ("now", "lease.spec.renewTime", _LATER),
@@ -31,20 +41,24 @@ _ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "kubernetes.URL": ("url('https://a.b/c?d=e')",),
     "net.IP": ("ip('127.0.0.1')",),
     "net.CIDR": ("cidr('127.0.0.0/8')",),
-}  # fmt: skip
+}
 #: What may stand for any type, and for a number.
 _ANY: Final = ("timestamp", "duration", "int", "string", "bool", "double")
 _NUMBER: Final = ("int", "double", "uint")
 #: What the parser makes of macros, and those themselves.
 _MACROS: Final = (
-    "[{timestamp}, {timestamp}].exists(x, x < now)", "[{duration}, {duration}].all(x, x > {duration})",
-    "[{int}, {int}].exists_one(x, x > 1)", "[{timestamp}, {timestamp}].filter(x, x < now).size() > 1",
-    "[{duration}].map(x, x > {duration})[0]", "cel.bind(x, {duration}, x > {duration})",
+    "[{timestamp}, {timestamp}].exists(x, x < now)",
+    "[{duration}, {duration}].all(x, x > {duration})",
+    "[{int}, {int}].exists_one(x, x > 1)",
+    "[{timestamp}, {timestamp}].filter(x, x < now).size() > 1",
+    "[{duration}].map(x, x > {duration})[0]",
+    "cel.bind(x, {duration}, x > {duration})",
     "[{timestamp}, {timestamp}].sortBy(x, x)[0] < now",
     "optional.of({duration}).optMap(x, x > {duration}).orValue(false)",
-    "has(lease.spec) && {bool}", "{{'a': {duration}}}['a'] > {duration}",
+    "has(lease.spec) && {bool}",
+    "{{'a': {duration}}}['a'] > {duration}",
     "{{'a': {timestamp}}}.?a.orValue(now) < {timestamp}",
-)  # fmt: skip
+)
 
 
 @cache
@@ -111,10 +125,16 @@ def _as_condition(chance: random.Random, call: str, result: str) -> str:
     """Whether what a call gives is this or that."""
     outer = result.partition("(")[0]
     compared = {
-        "bool": call, "int": f"{call} > {chance.choice(('3', '60', '100000000000'))}", "uint": f"{call} > 3u",
-        "double": f"{call} > 60.0", "string": f"{call} > '2026-01-01T12:10:00Z'", "bytes": f"size({call}) > 3",
-        "timestamp": f"{call} < {chance.choice(('now', _LATER))}", "duration": f"{call} > duration('150s')",
-        "list": f"{call}.size() > 1", "map": f"{call}.size() > 1",
+        "bool": call,
+        "int": f"{call} > {chance.choice(('3', '60', '100000000000'))}",
+        "uint": f"{call} > 3u",
+        "double": f"{call} > 60.0",
+        "string": f"{call} > '2026-01-01T12:10:00Z'",
+        "bytes": f"size({call}) > 3",
+        "timestamp": f"{call} < {chance.choice(('now', _LATER))}",
+        "duration": f"{call} > duration('150s')",
+        "list": f"{call}.size() > 1",
+        "map": f"{call}.size() > 1",
         "optional_type": f"{call}.hasValue()",
-    }  # fmt: skip
+    }
     return compared.get(outer, f"{call} == type(now)" if outer == "type" else f"{call} == {call}")

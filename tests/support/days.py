@@ -107,9 +107,16 @@ class Days:
             silent = [*regional, *_outages(chance, days, flapping=number % 7 == 3)]
             versions = tuple((at + chance.randint(5, 90) * MINUTE, version) for at, version in revisions)
             failing = [*_spans(chance, days, mean=8 * DAY, lengths=(20, 90, 400))]
-            made.agents.append(Agent(
-                name, PLACES[number % len(PLACES)], begin, _apart(silent), _apart(failing), versions,
-            ))  # fmt: skip
+            made.agents.append(
+                Agent(
+                    name,
+                    PLACES[number % len(PLACES)],
+                    begin,
+                    _apart(silent),
+                    _apart(failing),
+                    versions,
+                )
+            )
         made.edits = sorted(_edits(chance, made, revisions, days), key=lambda edit: edit.at)
         made.unreachable = _apart(_spans(chance, days, mean=3 * DAY, lengths=(15, 100)))
         return made
@@ -170,14 +177,16 @@ def _edits(chance: _Chance, days: Days, revisions: list[tuple[datetime, str]], c
     names, lively = [agent.name for agent in days.agents], days.agents[-1].name
     for at in (span.since for span in _spans(chance, count, mean=DAY / 4, lengths=(1,))):
         name = chance.choice(names[:-1])
-        yield chance.choice((
-            Edit(at, {"apps/web.yaml": _placement("web", chance.randint(2, 4))}),
-            Edit(at, {"apps/eu.yaml": _placement("eu", chance.randint(1, 5), region="eu")}),
-            Edit(at, {f"clusters/{name}/cluster.yaml": _cluster(name, tier=chance.choice(("gold", "silver")))}),
-            Edit(at, {"policies/budget.yaml": _budget(chance.choice((1, 2, 3)))}),
-            Edit(at, {"policies/taint.yaml": _taint(chance.choice(("gold", "silver")))}),
-            Edit(at, {"notes.md": f"{at}\n"}),
-        ))  # fmt: skip
+        yield chance.choice(
+            (
+                Edit(at, {"apps/web.yaml": _placement("web", chance.randint(2, 4))}),
+                Edit(at, {"apps/eu.yaml": _placement("eu", chance.randint(1, 5), region="eu")}),
+                Edit(at, {f"clusters/{name}/cluster.yaml": _cluster(name, tier=chance.choice(("gold", "silver")))}),
+                Edit(at, {"policies/budget.yaml": _budget(chance.choice((1, 2, 3)))}),
+                Edit(at, {"policies/taint.yaml": _taint(chance.choice(("gold", "silver")))}),
+                Edit(at, {"notes.md": f"{at}\n"}),
+            )
+        )
     for day in range(2, count, 5):  # a cluster leaves and comes back
         at = START + day * DAY + 5 * HOUR
         yield Edit(at, {f"clusters/{lively}/cluster.yaml": None})

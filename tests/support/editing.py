@@ -1,8 +1,6 @@
 """People who edit the files of a living fleet and stage some of them, commit that, think better of it, or check out
 another commit. Much of what they write names something that may exist or not."""
 
-# ruff: noqa: E501 - documents
-
 from collections.abc import Callable
 
 import yaml
@@ -36,10 +34,23 @@ class Editing(Living):
         if chance < 0.5:
             return self.a_mistake_in_a_policy()
         happenings: tuple[Callable[[], str], ...] = (
-            self.a_set, self.a_member, self.a_member, self.a_selector, self.a_selector, self.a_named_cluster, self.a_binding,
-            self.a_staged_rollout, self.a_claim, self.an_orphan, self.a_claim_of_a_pool, self.two_kinds_in_one_file, self.a_farewell,
-            self.a_newcomer, self.a_label, self.another_label,
-        )  # fmt: skip
+            self.a_set,
+            self.a_member,
+            self.a_member,
+            self.a_selector,
+            self.a_selector,
+            self.a_named_cluster,
+            self.a_binding,
+            self.a_staged_rollout,
+            self.a_claim,
+            self.an_orphan,
+            self.a_claim_of_a_pool,
+            self.two_kinds_in_one_file,
+            self.a_farewell,
+            self.a_newcomer,
+            self.a_label,
+            self.another_label,
+        )
         return self.chance.choice(happenings)()
 
     def a_mistake_in_a_policy(self) -> str:

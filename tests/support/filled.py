@@ -13,9 +13,21 @@ from tests.support.upstream import FOLDER, steps, type_of
 
 TIME = "2025-06-01T08:00:00Z"
 _TEXTS = (
-    "example", "Example", "example.com/name", "web.example.com", "https://example.com", "True", "10.0.0.1", "8h", "1",
-    "self.x == 1", "bGV0dGVycw==", "apps/v1", "Secret/hive/name", "work-agent",
-)  # fmt: skip
+    "example",
+    "Example",
+    "example.com/name",
+    "web.example.com",
+    "https://example.com",
+    "True",
+    "10.0.0.1",
+    "8h",
+    "1",
+    "self.x == 1",
+    "bGV0dGVycw==",
+    "apps/v1",
+    "Secret/hive/name",
+    "work-agent",
+)
 #: Fields of which an object has one or the other, and not both.
 _ALTERNATIVES = {"validatingadmissionpolicybinding.v1.yaml": "spec.paramRef.selector"}
 

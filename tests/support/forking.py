@@ -60,9 +60,12 @@ def binaries() -> Path:
         listener.bind(str(folder / "socket"))
         listener.listen(100)
         server = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.forking", str(listener.fileno())], cwd=ROOT, stdin=subprocess.PIPE,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, pass_fds=[listener.fileno()],
-        )  # fmt: skip
+            [sys.executable, "-m", "tests.support.forking", str(listener.fileno())],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            pass_fds=[listener.fileno()],
+        )
     client = folder / "muster"
     client.write_text(_CLIENT.format(python=sys.executable, path=str(folder / "socket")))
     client.chmod(0o755)

@@ -40,9 +40,13 @@ FAULTS = frozenset((Code.FAULT_AT_OBJECT, Code.FAULT))
 #: Findings that say: this is no derived part as muster writes them.
 STRANGE = frozenset((Code.DERIVED_DAMAGED, Code.NOT_A_DERIVED_PART, Code.STRANGE_DERIVED_FIELD))
 _INSTANTS = (
-    NOON, NOON + timedelta(minutes=10), NOON + timedelta(days=400), datetime.min.replace(tzinfo=UTC),
-    datetime.max.replace(tzinfo=UTC, microsecond=0), NOON - timedelta(days=400),
-)  # fmt: skip
+    NOON,
+    NOON + timedelta(minutes=10),
+    NOON + timedelta(days=400),
+    datetime.min.replace(tzinfo=UTC),
+    datetime.max.replace(tzinfo=UTC, microsecond=0),
+    NOON - timedelta(days=400),
+)
 _HASTE = RetryPatience(lambda _seconds: None, lambda: 0.5)
 
 _SETTINGS = """

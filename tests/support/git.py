@@ -89,8 +89,9 @@ class Repo:
         self.git("-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", message)
         return self.tip()
 
-    def commit_run(self, files: Mapping[str, Content] | None = None, subject: str = "Run", *, now: str = DATE,
-                   more: str = "") -> str:  # fmt: skip
+    def commit_run(
+        self, files: Mapping[str, Content] | None = None, subject: str = "Run", *, now: str = DATE, more: str = ""
+    ) -> str:
         """Commit derived files as a run does that evaluated HEAD, and return the commit's id."""
         return self.commit(files, f"{subject}\n\nMuster-Now: {now}\nMuster-Source: {self.tip()}{more}")
 
@@ -131,11 +132,14 @@ class Repo:
 
     def commit_to(self, ref: str, files: Mapping[str, str | bytes], *, date: str = DATE) -> str:
         """Make a root commit of `files` on `ref` (an agent's, say), leaving HEAD and the work tree alone."""
-        lines = [b"M 100644 inline %b\ndata %d\n%b\n" % (_quoted(path), len(_bytes(text)), _bytes(text))
-                 for path, text in files.items()]  # fmt: skip
+        lines = [
+            b"M 100644 inline %b\ndata %d\n%b\n" % (_quoted(path), len(_bytes(text)), _bytes(text))
+            for path, text in files.items()
+        ]
         commit = b"commit %b\nmark :1\ncommitter Ada <ada@example.com> %d +0000\ndata 4\nBeat\n" % (
-            os.fsencode(ref), _seconds(date),
-        )  # fmt: skip
+            os.fsencode(ref),
+            _seconds(date),
+        )
         # Without a `from` it has no parent, whatever is there: --force lets it take the place of that.
         return self.git("fast-import", "--quiet", "--force", stdin=commit + b"".join(lines) + b"\nget-mark :1\n")
 

@@ -79,11 +79,19 @@ class Gitea:
 
     def add_user(self, name: str) -> None:
         """Make a user, with a token that may write repositories and comments."""
-        self.api("POST", "/admin/users", {
-            "username": name, "email": f"{name}@example.com", "password": PASSWORD, "must_change_password": False,
-        })  # fmt: skip
-        self.tokens[name] = self.new_token("generate-access-token", "--username", name, "--raw", "--scopes",
-                                         "write:repository,write:issue,read:user")  # fmt: skip
+        self.api(
+            "POST",
+            "/admin/users",
+            {
+                "username": name,
+                "email": f"{name}@example.com",
+                "password": PASSWORD,
+                "must_change_password": False,
+            },
+        )
+        self.tokens[name] = self.new_token(
+            "generate-access-token", "--username", name, "--raw", "--scopes", "write:repository,write:issue,read:user"
+        )
 
     def remote(self, user: str, path: str) -> str:
         """The URL with which a user reads and writes a repository."""
@@ -96,9 +104,21 @@ class Gitea:
     def new_token(self, *arguments: str) -> str:
         """Run `gitea admin user` here, and return the token that it prints, among lines of its log."""
         done = subprocess.run(
-            [FOLDER / "gitea", "--config", self.directory / "app.ini", "--work-path", self.directory, "admin", "user",
-             *arguments], env=git_environ(self.directory), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                FOLDER / "gitea",
+                "--config",
+                self.directory / "app.ini",
+                "--work-path",
+                self.directory,
+                "admin",
+                "user",
+                *arguments,
+            ],
+            env=git_environ(self.directory),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         (token,) = [word for word in done.stdout.split() if len(word) == 40 and set(word) <= set("0123456789abcdef")]
         return token
@@ -127,9 +147,19 @@ def running_gitea(directory: Path) -> Iterator[Gitea]:
     try:
         wait_until(forge.answers, lambda: (directory / "log.txt").read_text()[-2000:])
         forge.tokens[ADMIN] = forge.new_token(
-            "create", "--username", ADMIN, "--password", PASSWORD, "--email", "root@example.com", "--admin",
-            "--must-change-password=false", "--access-token", "--access-token-scopes", "all",
-        )  # fmt: skip
+            "create",
+            "--username",
+            ADMIN,
+            "--password",
+            PASSWORD,
+            "--email",
+            "root@example.com",
+            "--admin",
+            "--must-change-password=false",
+            "--access-token",
+            "--access-token-scopes",
+            "all",
+        )
         yield forge
     finally:
         process.terminate()

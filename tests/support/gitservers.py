@@ -22,10 +22,20 @@ def git_daemon(folder: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        ["git", "daemon", "--listen=127.0.0.1", f"--port={port}", "--reuseaddr", "--export-all",
-         "--enable=receive-pack", f"--base-path={folder}", str(folder)],
-        env=git_environ(folder), stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            "git",
+            "daemon",
+            "--listen=127.0.0.1",
+            f"--port={port}",
+            "--reuseaddr",
+            "--export-all",
+            "--enable=receive-pack",
+            f"--base-path={folder}",
+            str(folder),
+        ],
+        env=git_environ(folder),
+        stderr=subprocess.DEVNULL,
+    )
     try:
         _wait_for(port)
         yield f"git://127.0.0.1:{port}"
@@ -80,15 +90,26 @@ class _Backend(BaseHTTPRequestHandler):
             self.end_headers()
             return
         environ = git_environ(
-            self.root, GIT_PROJECT_ROOT=str(self.root), GIT_HTTP_EXPORT_ALL="1", PATH_INFO=path, QUERY_STRING=query,
-            REQUEST_METHOD=self.command, CONTENT_TYPE=self.headers.get("Content-Type", ""), REMOTE_USER="agent",
-            HTTP_CONTENT_ENCODING=self.headers.get("Content-Encoding", ""), CONTENT_LENGTH=str(len(body)),
-            GIT_PROTOCOL=self.headers.get("Git-Protocol", ""), REMOTE_ADDR="127.0.0.1",
-        )  # fmt: skip
+            self.root,
+            GIT_PROJECT_ROOT=str(self.root),
+            GIT_HTTP_EXPORT_ALL="1",
+            PATH_INFO=path,
+            QUERY_STRING=query,
+            REQUEST_METHOD=self.command,
+            CONTENT_TYPE=self.headers.get("Content-Type", ""),
+            REMOTE_USER="agent",
+            HTTP_CONTENT_ENCODING=self.headers.get("Content-Encoding", ""),
+            CONTENT_LENGTH=str(len(body)),
+            GIT_PROTOCOL=self.headers.get("Git-Protocol", ""),
+            REMOTE_ADDR="127.0.0.1",
+        )
         process = subprocess.Popen(
-            ["git", "http-backend"], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            ["git", "http-backend"],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         assert process.stdin is not None
         assert process.stdout is not None
         with process:

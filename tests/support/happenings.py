@@ -49,12 +49,16 @@ def an_outage(living: "Living") -> str:
     middle = chance.randint(0, len(back))
     living.ahead += [
         partial(later, living, chance.choice((301, 310, 400))),
-        *(chance.choice((living.a_label, living.a_label, living.a_move, living.a_report)) for _ in range(chance.randint(0, 3))),
-        partial(all_speak, living, back[:middle]), *([living.a_label] if chance.random() < 0.5 else []),
+        *(
+            chance.choice((living.a_label, living.a_label, living.a_move, living.a_report))
+            for _ in range(chance.randint(0, 3))
+        ),
+        partial(all_speak, living, back[:middle]),
+        *([living.a_label] if chance.random() < 0.5 else []),
         partial(all_speak, living, back[middle:]),
         *(partial(later, living, chance.choice((1, 10, 29, 31, 61, 601))) for _ in range(3)),
         *([partial(all_speak, living, left)] if chance.random() < 0.5 else []),
-    ]  # fmt: skip
+    ]
     return living.puts(
         {
             "policies/outage.yaml": _TAINTS.format(effect=effect, region=region),
@@ -82,14 +86,23 @@ def all_speak(living: "Living", names: list[str]) -> str:
 # -- reports
 
 
-def payload(name: str, at: datetime, *, adapter: str, generation: int = 1, statuses: tuple[str, ...] = ("True",) * 3,
-            types: tuple[str, ...] = _TYPES) -> Tree:  # fmt: skip
+def payload(
+    name: str,
+    at: datetime,
+    *,
+    adapter: str,
+    generation: int = 1,
+    statuses: tuple[str, ...] = ("True",) * 3,
+    types: tuple[str, ...] = _TYPES,
+) -> Tree:
     """What an adapter posts."""
     return {
-        "resource": {"kind": "ManagedCluster", "name": name}, "adapter": adapter, "observed_generation": generation,
+        "resource": {"kind": "ManagedCluster", "name": name},
+        "adapter": adapter,
+        "observed_generation": generation,
         "observed_time": format_time(at),
         "conditions": [{"type": t, "status": s} for t, s in zip(types, (*statuses, "True"), strict=False)],
-    }  # fmt: skip
+    }
 
 
 def adapter_report(name: str, spec: Tree, *, namespace: str = "") -> str:
@@ -109,8 +122,14 @@ def a_verdict(living: "Living") -> str:
     minutes, generation = chance.choice(_MINUTES), chance.choice((1, 1, 1, 2, 3, 9))
     statuses: tuple[str, ...] = ("True", chance.choice(("True", "False", "Unknown")), "True")
     types = chance.choice((_TYPES, _TYPES, _TYPES, _TYPES[:2], (*_TYPES, "Health")))
-    spec = payload(name, living.now + timedelta(minutes=minutes), adapter=adapter, generation=generation,
-                   statuses=statuses, types=types)  # fmt: skip
+    spec = payload(
+        name,
+        living.now + timedelta(minutes=minutes),
+        adapter=adapter,
+        generation=generation,
+        statuses=statuses,
+        types=types,
+    )
     other = chance.choice(living.names)
     what = chance.choice(("", "", "", "", "nobody", "elsewhere"))
     spec["resource"] = {"kind": "ManagedCluster", "name": "nobody" if what == "nobody" else name}
@@ -261,8 +280,14 @@ def _section(body: Tree, name: str) -> Tree:
 
 
 _EDITS: tuple[Callable[[Tree, random.Random, list[str]], None], ...] = (
-    _no_status, _no_spec, _no_bookkeeping, _another_name, _another_namespace, _other_statuses, _a_taint,
-)  # fmt: skip
+    _no_status,
+    _no_spec,
+    _no_bookkeeping,
+    _another_name,
+    _another_namespace,
+    _other_statuses,
+    _a_taint,
+)
 
 
 # -- functions of CEL
@@ -278,8 +303,11 @@ def a_function(living: "Living") -> str:
     taints = [
         {"key": f"example.com/{number}", "effect": "PreferNoSelect", "when": when} for number, when in enumerate(whens)
     ]
-    listed = "".join(f"  - {line}" if not number else f"    {line}" for taint in taints
-                     for number, line in enumerate(yaml.safe_dump(taint).splitlines(keepends=True)))  # fmt: skip
+    listed = "".join(
+        f"  - {line}" if not number else f"    {line}"
+        for taint in taints
+        for number, line in enumerate(yaml.safe_dump(taint).splitlines(keepends=True))
+    )
     living.ahead += [partial(later, living, chance.choice((1, 59, 61, 125, 600))) for _ in range(2)]
     return living.puts({"policies/calling.yaml": f"{_CALLING}{listed}"}, f"taints when {whens}")
 
@@ -313,10 +341,11 @@ def a_freeze(living: "Living") -> str:
     )
     living.ahead += [
         *(chance.choice(after) for _ in range(chance.randint(0, 3))),
-        partial(later, living, chance.choice((5, 61, 100))), living.an_approval,
+        partial(later, living, chance.choice((5, 61, 100))),
+        living.an_approval,
         *(chance.choice(after) for _ in range(chance.randint(0, 2))),
         partial(later, living, chance.choice((110, 301, 4000))),
-    ]  # fmt: skip
+    ]
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "small"}, "spec": spec}
     return living.puts({"fleet.yaml": str(yaml.safe_dump(body, sort_keys=False))}, f"Fleet {spec}")
 
@@ -348,22 +377,32 @@ def a_rollout(living: "Living") -> str:
 def rollout_spec(chance: random.Random) -> Tree:
     """What a Rollout may say."""
     limits: Tree = {
-        "minSuccessTime": chance.choice(("0s", "60s", "5m")), "progressDeadline": chance.choice(("None", "60s", "5m")),
-        "maxFailures": chance.choice((0, 0, 1, "20%")), "maxConcurrency": chance.choice((0, 1, 2, "50%")),
-    }  # fmt: skip
+        "minSuccessTime": chance.choice(("0s", "60s", "5m")),
+        "progressDeadline": chance.choice(("None", "60s", "5m")),
+        "maxFailures": chance.choice((0, 0, 1, "20%")),
+        "maxConcurrency": chance.choice((0, 1, 2, "50%")),
+    }
     available = "status(conditions, 'ManagedClusterConditionAvailable') == 'True'"
     gate: Tree = {
-        "name": "well", "onFalse": chance.choice(("Wait", "Wait", "Fail")),
-        "expression": chance.choice((
-            available, f"{available} && rollout.revision != 'v3'", "reports.all(r, r.adapter != 'dns')",
-            "now - rollout.since > duration('45s')", "size(works) == 0", "self.metadata.labels.region != 'us'",
-        )),
-    }  # fmt: skip
+        "name": "well",
+        "onFalse": chance.choice(("Wait", "Wait", "Fail")),
+        "expression": chance.choice(
+            (
+                available,
+                f"{available} && rollout.revision != 'v3'",
+                "reports.all(r, r.adapter != 'dns')",
+                "now - rollout.since > duration('45s')",
+                "size(works) == 0",
+                "self.metadata.labels.region != 'us'",
+            )
+        ),
+    }
     spec: Tree = {
         "placementRef": {"name": chance.choice(("some", "some", "eu", "other"))},
         "revision": chance.choice(("v1", "v1", "v2", "v2", "v3", {"from": "self.metadata.name + '-1'"})),
-        "onFailure": chance.choice(("Pause", "Rollback", "Rollback")), "paused": chance.random() < 0.05,
-    }  # fmt: skip
+        "onFailure": chance.choice(("Pause", "Rollback", "Rollback")),
+        "paused": chance.random() < 0.05,
+    }
     if chance.random() < 0.3:
         kind = chance.choice(("all", "progressive", "progressivePerGroup"))
         own = {key: value for key, value in limits.items() if key != "maxConcurrency" or kind == "progressive"}
@@ -396,21 +435,40 @@ def a_projection(living: "Living") -> str:
     spec: Tree = {"select": select}
     if name == "list":
         spec |= {
-            "forEach": "all", "path": chance.choice(("'list.json'", "'other/list.yaml'")),
+            "forEach": "all",
+            "path": chance.choice(("'list.json'", "'other/list.yaml'")),
             "objects": "clusters.map(c, {'name': c.metadata.name, 'region': c.metadata.labels.region, 'web': placements[?'apps/some'].orValue([]).exists(p, p == c.metadata.name)})",
-        }  # fmt: skip
+        }
     else:
         spec |= {
-            "forEach": "clusters" if name == "each" else chance.choice(({"placement": "apps/some"}, {"placement": "apps/eu"}, {"placement": "apps/other"}, {"rollout": "apps/web"})),
-            "path": chance.choice((
-                "cluster.metadata.name + '.yaml'", "cluster.metadata.name + '.yaml'", "cluster.metadata.labels.region + '/' + cluster.metadata.name + '.yaml'",
-                "cluster.metadata.labels.region + '.yaml'", "(cluster.metadata.name.endsWith('1') ? '../' : '') + cluster.metadata.name + '.yaml'",
-            )),
-            "object": chance.choice((
-                "{'region': cluster.metadata.labels.region, 'up': status(conditions, 'ManagedClusterConditionAvailable')}",
-                "{'cpu': cluster.status.allocatable.cpu, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key)}", "{'whole': cluster}", "{'rollouts': rollouts}",
-            )),
-        }  # fmt: skip
+            "forEach": "clusters"
+            if name == "each"
+            else chance.choice(
+                (
+                    {"placement": "apps/some"},
+                    {"placement": "apps/eu"},
+                    {"placement": "apps/other"},
+                    {"rollout": "apps/web"},
+                )
+            ),
+            "path": chance.choice(
+                (
+                    "cluster.metadata.name + '.yaml'",
+                    "cluster.metadata.name + '.yaml'",
+                    "cluster.metadata.labels.region + '/' + cluster.metadata.name + '.yaml'",
+                    "cluster.metadata.labels.region + '.yaml'",
+                    "(cluster.metadata.name.endsWith('1') ? '../' : '') + cluster.metadata.name + '.yaml'",
+                )
+            ),
+            "object": chance.choice(
+                (
+                    "{'region': cluster.metadata.labels.region, 'up': status(conditions, 'ManagedClusterConditionAvailable')}",
+                    "{'cpu': cluster.status.allocatable.cpu, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key)}",
+                    "{'whole': cluster}",
+                    "{'rollouts': rollouts}",
+                )
+            ),
+        }
     return living.puts({path: _PROJECTION.format(name=name, spec=json.dumps(spec))}, f"projection {name}: {spec}")
 
 
@@ -440,9 +498,11 @@ def a_set_of_works(living: "Living") -> str:
     if chance.random() < 0.1:
         return living.puts({f"apps/works-{name}.yaml": None}, f"the set {name} goes")
     bodies = [
-        f"maxConcurrency: {chance.choice((0, 1, 2, '40%'))}", f"maxFailures: {chance.choice((0, 1, '50%'))}",
-        f"minSuccessTime: {chance.choice(('0s', '1m', '10m'))}", f"progressDeadline: {chance.choice(('None', '2m', '20m'))}",
-    ]  # fmt: skip
+        f"maxConcurrency: {chance.choice((0, 1, 2, '40%'))}",
+        f"maxFailures: {chance.choice((0, 1, '50%'))}",
+        f"minSuccessTime: {chance.choice(('0s', '1m', '10m'))}",
+        f"progressDeadline: {chance.choice(('None', '2m', '20m'))}",
+    ]
     if chance.random() < 0.2:
         bodies.append(f"mandatoryDecisionGroups: [{{groupIndex: {chance.choice((0, 0, 1))}}}]")
     refs = []
@@ -477,10 +537,13 @@ def a_work_report(living: "Living") -> str:
     generation = chance.choice((body["metadata"]["generation"],) * 4 + (1,))
     types = [("Applied", chance.choice(("True", "True", "True", "False"))), ("Available", "True")]
     types += [
-        (type_, chance.choice(statuses)) for type_, statuses in (
-            ("Progressing", ("True", "False", "False", "Unknown")), ("Degraded", ("True", "False", "False"))
-        ) if chance.random() < 0.4
-    ]  # fmt: skip
+        (type_, chance.choice(statuses))
+        for type_, statuses in (
+            ("Progressing", ("True", "False", "False", "Unknown")),
+            ("Degraded", ("True", "False", "False")),
+        )
+        if chance.random() < 0.4
+    ]
     since = format_time(living.now - timedelta(seconds=chance.choice((0, 10, 600))))
     conditions = [
         {
@@ -493,17 +556,45 @@ def a_work_report(living: "Living") -> str:
         for t, s in types
     ]
     report = {
-        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
-        "metadata": {"name": work, "namespace": cluster}, "status": {"conditions": conditions},
-    }  # fmt: skip
+        "apiVersion": "work.open-cluster-management.io/v1",
+        "kind": "ManifestWork",
+        "metadata": {"name": work, "namespace": cluster},
+        "status": {"conditions": conditions},
+    }
     living.reports_work(cluster, work, yaml.safe_dump(report))
     return f"{cluster} reports {work} of generation {generation}: {types}"
 
 
 #: All of them, as often as they happen among the others.
 MORE: tuple[Callable[["Living"], str], ...] = (
-    an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
-    a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
-    a_freeze, a_freeze, a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
-    a_set_of_works, a_set_of_works, a_set_of_works, a_work_report, a_breakage, a_breakage, a_breakage,
-)  # fmt: skip
+    an_outage,
+    an_outage,
+    a_verdict,
+    a_verdict,
+    a_verdict,
+    an_ignored_folder,
+    a_hand_edit,
+    a_hand_edit,
+    a_name_of_another,
+    a_function,
+    a_function,
+    a_function,
+    a_rollout,
+    a_rollout,
+    a_rollout,
+    a_rollout,
+    a_freeze,
+    a_freeze,
+    a_projection,
+    a_projection,
+    a_projection,
+    a_projection,
+    a_projected_hand_edit,
+    a_set_of_works,
+    a_set_of_works,
+    a_set_of_works,
+    a_work_report,
+    a_breakage,
+    a_breakage,
+    a_breakage,
+)

@@ -48,24 +48,37 @@ class Hub:
         self.tokens = {"admin": secrets.token_hex(16), "muster": secrets.token_hex(16)}
         etcd, peers, self.port = _free_ports(3)
         self.url = f"https://127.0.0.1:{self.port}"
-        self._start("etcd", {
-            "data-dir": directory / "etcd", "listen-client-urls": f"http://127.0.0.1:{etcd}",
-            "advertise-client-urls": f"http://127.0.0.1:{etcd}", "listen-peer-urls": f"http://127.0.0.1:{peers}",
-            "initial-advertise-peer-urls": f"http://127.0.0.1:{peers}",
-            "initial-cluster": f"default=http://127.0.0.1:{peers}", "unsafe-no-fsync": "true",
-        })  # fmt: skip
+        self._start(
+            "etcd",
+            {
+                "data-dir": directory / "etcd",
+                "listen-client-urls": f"http://127.0.0.1:{etcd}",
+                "advertise-client-urls": f"http://127.0.0.1:{etcd}",
+                "listen-peer-urls": f"http://127.0.0.1:{peers}",
+                "initial-advertise-peer-urls": f"http://127.0.0.1:{peers}",
+                "initial-cluster": f"default=http://127.0.0.1:{peers}",
+                "unsafe-no-fsync": "true",
+            },
+        )
         key = generate_private_key(public_exponent=65537, key_size=2048)
         signing = directory / "accounts.key"
         signing.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         users = directory / "tokens.csv"
         users.write_text(f"{self.tokens['admin']},admin,1,system:masters\n{self.tokens['muster']},muster,2\n")
         self._arguments = {
-            "etcd-servers": f"http://127.0.0.1:{etcd}", "bind-address": "127.0.0.1", "secure-port": self.port,
-            "cert-dir": directory / "certificates", "token-auth-file": users, "authorization-mode": "RBAC",
-            "service-account-issuer": self.url, "service-account-key-file": signing,
-            "service-account-signing-key-file": signing, "service-cluster-ip-range": "10.0.0.0/24",
-            "disable-admission-plugins": "ServiceAccount", "endpoint-reconciler-type": "none",
-        }  # fmt: skip
+            "etcd-servers": f"http://127.0.0.1:{etcd}",
+            "bind-address": "127.0.0.1",
+            "secure-port": self.port,
+            "cert-dir": directory / "certificates",
+            "token-auth-file": users,
+            "authorization-mode": "RBAC",
+            "service-account-issuer": self.url,
+            "service-account-key-file": signing,
+            "service-account-signing-key-file": signing,
+            "service-cluster-ip-range": "10.0.0.0/24",
+            "disable-admission-plugins": "ServiceAccount",
+            "endpoint-reconciler-type": "none",
+        }
         self.certificate = directory / "certificates" / "apiserver.crt"
         self._http = urllib3.PoolManager(ca_certs=str(self.certificate), timeout=PATIENCE_SECONDS, retries=False)
 
@@ -106,12 +119,15 @@ class Hub:
         """A kubeconfig with a context for each user."""
         users = [{"name": name, "user": {"token": token}} for name, token in self.tokens.items()]
         body = {
-            "apiVersion": "v1", "kind": "Config", "current-context": "admin", "users": users,
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "admin",
+            "users": users,
             "clusters": [
                 {"name": "hub", "cluster": {"server": self.url, "certificate-authority": str(self.certificate)}}
             ],
             "contexts": [{"name": name, "context": {"cluster": "hub", "user": name}} for name in self.tokens],
-        }  # fmt: skip
+        }
         path = self._directory / "kubeconfig"
         path.write_text(json.dumps(body))
         return path
@@ -119,9 +135,11 @@ class Hub:
     def request(self, method: str, path: str, body: Tree = None, *, user: str = "admin", form: str = "json") -> Tree:
         """Ask the server; RefusedError where it refuses. A warning of an unknown field counts as a refusal."""
         answer = self._http.request(
-            method, self.url + path, body=None if body is None else json.dumps(body).encode(),
+            method,
+            self.url + path,
+            body=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": f"application/{form}"},
-        )  # fmt: skip
+        )
         found = (
             json.loads(answer.data) if answer.headers.get("Content-Type", "").startswith("application/json") else None
         )
@@ -218,10 +236,11 @@ def foreign_kind(api_version: str, kind: str, fields: dict[str, Tree]) -> Tree:
     schema = {"type": "object", "properties": {"spec": _field(fields)}}
     served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{names['plural']}.{group}"},
         "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [served]},
-    }  # fmt: skip
+    }
 
 
 def _field(known: Tree) -> Tree:

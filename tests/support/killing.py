@@ -43,9 +43,12 @@ class Killer:
 def killer(setup: str, environ: Mapping[str, str]) -> Iterator[Killer]:
     """Provide one for what `setup`, statements of Python, defines as `run(argument)`."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _SERVER, setup], env={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", _SERVER, setup],
+        env={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield Killer(process)
     finally:

@@ -30,9 +30,12 @@ class Klusterlets:
         )
         self.hub.apply(body)
         available = {
-            "type": "ManagedClusterConditionAvailable", "status": "True", "reason": "ManagedClusterAvailable",
-            "message": "Managed cluster is available", "lastTransitionTime": now(),
-        }  # fmt: skip
+            "type": "ManagedClusterConditionAvailable",
+            "status": "True",
+            "reason": "ManagedClusterAvailable",
+            "message": "Managed cluster is available",
+            "lastTransitionTime": now(),
+        }
         status: Tree = {"conditions": [available], "version": {"kubernetes": "v1.31.0"}}
         self.hub.apply({**body, "spec": None, "status": status}, status=True)
         self.renew(name)

@@ -108,9 +108,10 @@ class Lived:
     def _fleet(self, *, signed: bool) -> str:
         places = {place: [one.name for one in self.days.agents if one.place == place] for place in (FURTHER, RELAY)}
         return _FLEET.format(
-            signing="required" if signed else "optional", further_clusters=places[FURTHER],
+            signing="required" if signed else "optional",
+            further_clusters=places[FURTHER],
             relay_clusters=places[RELAY],
-        )  # fmt: skip
+        )
 
     def _join(self) -> None:
         """The agents ask for certificates and get them."""
@@ -151,9 +152,16 @@ class Lived:
     @cached_property
     def _watcher(self) -> Watcher:
         return Watcher(
-            self.repository, "main", None, timedelta(), self.said.append, clock=lambda: self.now, state=self.state,
-            sink_dir=self.folder / "sinks", observers=(self,),
-        )  # fmt: skip
+            self.repository,
+            "main",
+            None,
+            timedelta(),
+            self.said.append,
+            clock=lambda: self.now,
+            state=self.state,
+            sink_dir=self.folder / "sinks",
+            observers=(self,),
+        )
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -129,10 +129,14 @@ class Living:
         """A fleet of ManagedClusters, half of them with agents on refs of their own, placements and a Remedy."""
         made = cls(new_repository(folder), random.Random(seed))
         files: dict[str, Content] = {
-            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {" + OUTPUTS + "}\n",
-            "apps/binding.yaml": BINDING, "apps/some.yaml": placement("some", 3), "apps/eu.yaml": placement("eu", 5, region="eu"),
+            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {"
+            + OUTPUTS
+            + "}\n",
+            "apps/binding.yaml": BINDING,
+            "apps/some.yaml": placement("some", 3),
+            "apps/eu.yaml": placement("eu", 5, region="eu"),
             "policies/remedy.yaml": REMEDY,
-        }  # fmt: skip
+        }
         for _ in range(count):
             files |= made._newcomer()
         made.repo.commit(files)
@@ -212,13 +216,48 @@ class Living:
     def step(self) -> str:
         """Let something happen; return what it was."""
         happenings: list[Callable[[], str]] = [
-            self.heartbeats, self.heartbeats, self.heartbeats, self.time_passes, self.a_label, self.a_status, self.a_newcomer,
-            self.a_farewell, self.a_move, self.an_acceptance, self.a_report, self.a_placement, self.a_policy, self.a_setting,
-            self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
-            self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
-            self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.many_are_let_go, self.many_are_let_go,
-            self.approvals_are_asked_for, self.an_approval, self.an_approval, self.a_calendar, *(partial(happening, self) for happening in (*MORE, *self.more)),
-        ]  # fmt: skip
+            self.heartbeats,
+            self.heartbeats,
+            self.heartbeats,
+            self.time_passes,
+            self.a_label,
+            self.a_status,
+            self.a_newcomer,
+            self.a_farewell,
+            self.a_move,
+            self.an_acceptance,
+            self.a_report,
+            self.a_placement,
+            self.a_policy,
+            self.a_setting,
+            self.nothing,
+            self.a_label,
+            self.a_status,
+            self.a_report,
+            self.meddling,
+            self.two_in_one_file,
+            self.a_return,
+            self.a_typo_in_a_spec,
+            self.an_agent_leaves,
+            self.a_score,
+            self.a_node_pool,
+            self.a_certificate,
+            self.a_taint_policy,
+            self.a_taint_policy,
+            self.a_condition_policy,
+            self.a_condition_policy,
+            self.a_policy,
+            self.a_budget,
+            self.an_admission_policy,
+            self.many_leave,
+            self.many_are_let_go,
+            self.many_are_let_go,
+            self.approvals_are_asked_for,
+            self.an_approval,
+            self.an_approval,
+            self.a_calendar,
+            *(partial(happening, self) for happening in (*MORE, *self.more)),
+        ]
         if self.ahead and self.chance.random() < 0.8:
             return self.ahead.pop(0)()
         if self.chance.random() < 0.02:
@@ -331,12 +370,21 @@ class Living:
     def a_taint_policy(self) -> str:
         if self.chance.random() < 0.2 and (self.repo.path / "policies/taint.yaml").exists():
             return self._put({"policies/taint.yaml": None}, "no more taint policy")
-        when = self.chance.choice((
-            "self.metadata.labels.region == 'us'", "self.metadata.labels.region == 'eu'", "false", "self.metadata.labels.zone == 'a'",
-            "status(conditions, 'ManagedClusterConditionAvailable') == 'False'", "status(reported, 'Ready') == 'False'",
-            "now > timestamp('2026-01-01T12:30:00Z')", "'zone' in self.metadata.labels", "variables.far", "calendar('hours')",
-            "!window('12:05-13:00; 14:00-20:00 in Europe/Berlin')",
-        ))  # fmt: skip
+        when = self.chance.choice(
+            (
+                "self.metadata.labels.region == 'us'",
+                "self.metadata.labels.region == 'eu'",
+                "false",
+                "self.metadata.labels.zone == 'a'",
+                "status(conditions, 'ManagedClusterConditionAvailable') == 'False'",
+                "status(reported, 'Ready') == 'False'",
+                "now > timestamp('2026-01-01T12:30:00Z')",
+                "'zone' in self.metadata.labels",
+                "variables.far",
+                "calendar('hours')",
+                "!window('12:05-13:00; 14:00-20:00 in Europe/Berlin')",
+            )
+        )
         kind = self.chance.choice(("ManagedCluster", "ManagedCluster", "Cluster"))
         effect = self.chance.choice(("NoSelect", "PreferNoSelect")) if kind == "ManagedCluster" else "NoSchedule"
         return self._put(
@@ -354,10 +402,17 @@ class Living:
         return self._put({"calendar.yaml": text}, f"Calendar {spec}")
 
     def a_condition_policy(self) -> str:
-        when = self.chance.choice((
-            "self.metadata.labels.region == 'us'", "self.metadata.labels.region == 'eu'", "accepted", "generation > 1",
-            "reports.size() > 0", "has(lease.spec)", "'ManagedClusterConditionAvailable' in conditions",
-        ))  # fmt: skip
+        when = self.chance.choice(
+            (
+                "self.metadata.labels.region == 'us'",
+                "self.metadata.labels.region == 'eu'",
+                "accepted",
+                "generation > 1",
+                "reports.size() > 0",
+                "has(lease.spec)",
+                "'ManagedClusterConditionAvailable' in conditions",
+            )
+        )
         kind = self.chance.choice(("ManagedCluster", "ManagedCluster", "ManagedCluster", "NodePool"))
         hold = self.chance.choice(("", "", '\n  holdFor: {"True": 60s}'))
         text = CONDITION_POLICY.format(kind=kind, when=when, reason=self.chance.choice("AB"), hold=hold)
@@ -392,23 +447,39 @@ class Living:
     def an_approval(self) -> str:
         """A person approves one half of what waits."""
         entries = [
-            {"object": "/".join((body["kind"], *filter(None, (body["metadata"].get("namespace"),)), body["metadata"]["name"])), "effect": entry["effect"], "since": entry["since"]}
-            for file in sorted((self.repo.path / "derived").rglob("*.yaml")) if "projections" not in file.parts
+            {
+                "object": "/".join(
+                    (body["kind"], *filter(None, (body["metadata"].get("namespace"),)), body["metadata"]["name"])
+                ),
+                "effect": entry["effect"],
+                "since": entry["since"],
+            }
+            for file in sorted((self.repo.path / "derived").rglob("*.yaml"))
+            if "projections" not in file.parts
             if (body := yaml.load(file.read_text(), Loader=yaml.BaseLoader))
-            for entry in mappings_at(body, "status", "muster", "held") if "since" in entry
-        ]  # fmt: skip
+            for entry in mappings_at(body, "status", "muster", "held")
+            if "since" in entry
+        ]
         topic = self.chance.choice(("careful", "freeze-one", "freeze-two"))
         said: Tree = {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": topic},
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Approval",
+            "metadata": {"name": topic},
             "spec": {"effects": [entry for entry in entries if self.chance.random() < 0.5]},
-        }  # fmt: skip
+        }
         return self._put({f"approvals/{topic}.yaml": yaml.safe_dump(said)}, f"{len(said['spec']['effects'])} approved")
 
     def a_setting(self) -> str:
-        spec = self.chance.choice((
-            "{}", "{registration: {autoAccept: true}}", "{heartbeats: {maxPerSecond: 0.1}}", "{policyParams: {x: {y: 1}}}",
-            "{adapters: {ManagedCluster: [validation]}}", "{" + OUTPUTS + "}",
-        ))  # fmt: skip
+        spec = self.chance.choice(
+            (
+                "{}",
+                "{registration: {autoAccept: true}}",
+                "{heartbeats: {maxPerSecond: 0.1}}",
+                "{policyParams: {x: {y: 1}}}",
+                "{adapters: {ManagedCluster: [validation]}}",
+                "{" + OUTPUTS + "}",
+            )
+        )
         text = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {spec}\n"
         return self._put({"fleet.yaml": text}, f"Fleet {spec}")
 

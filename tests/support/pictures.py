@@ -18,13 +18,21 @@ from tests.support.past import example_with_past
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 PICTURES = {
-    "overview": "", "clusters": "clusters", "cluster": "cluster/prod-eu-1", "placement": "placement/shop/web",
+    "overview": "",
+    "clusters": "clusters",
+    "cluster": "cluster/prod-eu-1",
+    "placement": "placement/shop/web",
     "rollout": "rollout/shop/web",
-}  # fmt: skip
+}
 ALL = PICTURES | {
-    "map": "clusters?view=map", "placements": "placements", "rollouts": "rollouts", "pools": "pools",
-    "remedies": "remedies", "adapters": "adapters", "findings": "findings",
-}  # fmt: skip
+    "map": "clusters?view=map",
+    "placements": "placements",
+    "rollouts": "rollouts",
+    "pools": "pools",
+    "remedies": "remedies",
+    "adapters": "adapters",
+    "findings": "findings",
+}
 ROLLOUT = """\
 apiVersion: muster.dev/v1alpha1
 kind: Rollout

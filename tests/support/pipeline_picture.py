@@ -38,24 +38,28 @@ def pipeline_picture() -> str:
         row, column = divmod(number, _COLUMNS)
         kind = "wide" if isinstance(stage, Wide) else "local"
         shapes += _box(kind, _GAP + column * (_WIDTH + _GAP), _TOP + row * (_HEIGHT + _GAP), _WIDTH, stage.name)
-    shapes += [_text(across / 2, under - 16, "blue: of each cluster by itself", "small"),
-               _text(across * 4 / 5, under - 16, "yellow: of what clusters share", "small")]  # fmt: skip
+    shapes += [
+        _text(across / 2, under - 16, "blue: of each cluster by itself", "small"),
+        _text(across * 4 / 5, under - 16, "yellow: of what clusters share", "small"),
+    ]
     shapes.append(_arrow(across / 6, under - 34, across / 6, under - 2))
     ends = ("decisions: why, and until when", "files that differ, below derived/", "one commit, or none")
     step = across / len(ends)
     for number, name in enumerate(ends):
         shapes += _box("io", number * step + _GAP, under, step - 3 * _GAP, name)
     shapes += [_arrow(number * step - 2 * _GAP, under + 20, number * step + _GAP - 2, under + 20) for number in (1, 2)]
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {under + 60}" role="img">',
-        "<title>A run of muster, from files to a commit</title>",
-        f"<style>{_STYLE}</style>",
-        _HEAD,
-        f'<rect width="{across}" height="{under + 60}" fill="#ffffff"/>',
-        *shapes,
-        "</svg>",
-        "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {under + 60}" role="img">',
+            "<title>A run of muster, from files to a commit</title>",
+            f"<style>{_STYLE}</style>",
+            _HEAD,
+            f'<rect width="{across}" height="{under + 60}" fill="#ffffff"/>',
+            *shapes,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def _box(kind: str, x: float, y: float, width: float, name: str) -> list[str]:

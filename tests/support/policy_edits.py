@@ -15,9 +15,13 @@ WHEN = "variables.full && size(params.zones) == 1"
 def cluster(disk: str, net: str = "True", **labels: str) -> dict[str, str]:
     """The file of the cluster `m`, with two conditions that its agent reports."""
     conditions = [{"type": "Disk", "status": disk}, {"type": "Net", "status": net}]
-    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
-            "metadata": {"name": "m", "labels": {"a": "b", **labels}}, "spec": {"syncMode": "Push"},
-            "status": {"conditions": conditions}}  # fmt: skip
+    body = {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "m", "labels": {"a": "b", **labels}},
+        "spec": {"syncMode": "Push"},
+        "status": {"conditions": conditions},
+    }
     return {"m.yaml": json.dumps(body)}
 
 
@@ -45,17 +49,28 @@ class PolicyEdits:
 
     @classmethod
     def of(
-        cls, chance: random.Random, kind: str, spec: Tree, rules: str, other: Callable[[], Tree], at: str = "when",
-        target: str = "Cluster", full: str = "status(reported, 'Disk') == 'False'",
-    ) -> Self:  # fmt: skip
+        cls,
+        chance: random.Random,
+        kind: str,
+        spec: Tree,
+        rules: str,
+        other: Callable[[], Tree],
+        at: str = "when",
+        target: str = "Cluster",
+        full: str = "status(reported, 'Disk') == 'False'",
+    ) -> Self:
         """A policy with guards, variables and params; the first of its `rules` uses them."""
         common = {
             "params": {"zones": ["a"]},
-            "matchConditions": [{"name": "one", "expression": "has(self.spec)"},
-                                {"name": "two", "expression": "!deleting"}],
-            "variables": [{"name": "disk", "expression": full.partition(" == ")[0]},
-                          {"name": "full", "expression": f"variables.disk == {full.partition(' == ')[2]}"}],
-        }  # fmt: skip
+            "matchConditions": [
+                {"name": "one", "expression": "has(self.spec)"},
+                {"name": "two", "expression": "!deleting"},
+            ],
+            "variables": [
+                {"name": "disk", "expression": full.partition(" == ")[0]},
+                {"name": "full", "expression": f"variables.disk == {full.partition(' == ')[2]}"},
+            ],
+        }
         body = policy(kind, "first", target, **common, **spec)
         listed = body["spec"][rules] if rules else None
         return cls(chance, body, listed[0] if listed else body["spec"], at, listed, other)
@@ -144,6 +159,18 @@ class PolicyEdits:
         self.spec["variables"][0]["expression"] = "'True'"
 
 
-KEEPING = ("rename", "label", "another_rule", "another_policy", "selector", "kinds", "order", "guard_names",
-           "variable_names", "another_variable", "another_param", "spaces")  # fmt: skip
+KEEPING = (
+    "rename",
+    "label",
+    "another_rule",
+    "another_policy",
+    "selector",
+    "kinds",
+    "order",
+    "guard_names",
+    "variable_names",
+    "another_variable",
+    "another_param",
+    "spaces",
+)
 TAKING = ("drop_policy", "other_selector", "other_guard", "other_param", "other_variable")

@@ -52,22 +52,35 @@ def some_time(living: "Living") -> str:
     begin = now + timedelta(minutes=chance.choice((-5, 0, 1, 3, 10)))
     end = begin + timedelta(minutes=chance.choice((1, 5, 30)))
     day = _DAYS[begin.weekday()]
-    return chance.choice((
-        f"window('{day} {begin:%H:%M}-{end:%H:%M}')", f"!window('{day} {begin:%H:%M}-{end:%H:%M}')",
-        f"window('{begin:%H:%M}-{end:%H:%M} in Europe/Berlin')", "calendar('hours')", "!calendar('hours')",
-        f"now > timestamp('{format_time(begin)}')", f"now < timestamp('{format_time(end)}')",
-        "now.getMinutes() % 10 < 4", f"(now.getMinutes() + {chance.randrange(60)}) % 60 < 20",
-        f"window('{day} {begin:%H:%M}-{end:%H:%M}') || self.metadata.name.endsWith('1')",
-        f"now < timestamp('{format_time(begin)}') ? self.metadata.labels['absent'] == '' : true",
-    ))  # fmt: skip
+    return chance.choice(
+        (
+            f"window('{day} {begin:%H:%M}-{end:%H:%M}')",
+            f"!window('{day} {begin:%H:%M}-{end:%H:%M}')",
+            f"window('{begin:%H:%M}-{end:%H:%M} in Europe/Berlin')",
+            "calendar('hours')",
+            "!calendar('hours')",
+            f"now > timestamp('{format_time(begin)}')",
+            f"now < timestamp('{format_time(end)}')",
+            "now.getMinutes() % 10 < 4",
+            f"(now.getMinutes() + {chance.randrange(60)}) % 60 < 20",
+            f"window('{day} {begin:%H:%M}-{end:%H:%M}') || self.metadata.name.endsWith('1')",
+            f"now < timestamp('{format_time(begin)}') ? self.metadata.labels['absent'] == '' : true",
+        )
+    )
 
 
 def _when(living: "Living") -> str:
     """An expression about time or anything else."""
-    other = living.chance.choice((
-        f"{_READY} == 'False'", f"{_READY} == 'Unknown'", "self.metadata.labels.region == 'us'", "true",
-        "self.metadata.labels.region == 'eu'", "!self.metadata.name.endsWith('2')",
-    ))  # fmt: skip
+    other = living.chance.choice(
+        (
+            f"{_READY} == 'False'",
+            f"{_READY} == 'Unknown'",
+            "self.metadata.labels.region == 'us'",
+            "true",
+            "self.metadata.labels.region == 'eu'",
+            "!self.metadata.name.endsWith('2')",
+        )
+    )
     return living.chance.choice((some_time(living), f"({some_time(living)}) && ({other})", other))
 
 
@@ -112,8 +125,12 @@ def _policy_spec(living: "Living", kind: str) -> Tree:
             more = {} if chance.random() < 0.6 else {"validFor": chance.choice(("10m", "1h"))}
             return {**common, "resource": "cost", "score": "price", "expression": score, **more}
         case "PulsePolicy":
-            return {**common, "rules": [{"name": "due", "when": whens[0], "reason": "due"}], "interval": chance.choice(("30s", "10m")),
-                    "event": {"type": "com.example.tell", "source": "muster", "topic": "tell"}}  # fmt: skip
+            return {
+                **common,
+                "rules": [{"name": "due", "when": whens[0], "reason": "due"}],
+                "interval": chance.choice(("30s", "10m")),
+                "event": {"type": "com.example.tell", "source": "muster", "topic": "tell"},
+            }
     matches: list[Tree] = [{"expression": when} for when in whens if "Unknown" not in when and "variables" not in when]
     if not matches or chance.random() < 0.3:
         matches.append(
@@ -191,8 +208,9 @@ def a_broken_policy(living: "Living") -> str:
     )
     living.ahead = [
         *(chance.choice(after) for _ in range(chance.randint(0, 3))),
-        partial(living.puts, {path: mended}, f"{path} is {'mended' if mended else 'given up'}"), *living.ahead,
-    ]  # fmt: skip
+        partial(living.puts, {path: mended}, f"{path} is {'mended' if mended else 'given up'}"),
+        *living.ahead,
+    ]
     return living.puts({path: text or _text(body)}, f"{path} is a broken {body['kind']}")
 
 
@@ -239,9 +257,13 @@ def opposite_placements(living: "Living") -> str:
         if chance.random() < 0.4:
             configurations.append({"scoreCoordinate": score, "weight": sign * chance.randint(-10, 10)})
         spec: Tree = {
-            "clusterSets": ["default"], "numberOfClusters": chance.choice((1, 1, 2, 4)),
-            "prioritizerPolicy": {"mode": chance.choice(("Exact", "Exact", "Additive")), "configurations": configurations},
-        }  # fmt: skip
+            "clusterSets": ["default"],
+            "numberOfClusters": chance.choice((1, 1, 2, 4)),
+            "prioritizerPolicy": {
+                "mode": chance.choice(("Exact", "Exact", "Additive")),
+                "configurations": configurations,
+            },
+        }
         if chance.random() < 0.3:
             spec["tolerations"] = [
                 {"key": "example.com/one", "operator": "Exists", "tolerationSeconds": chance.choice((60, 600))}
@@ -294,8 +316,17 @@ def requests_that_end(living: "Living") -> str:
     begin = now + timedelta(minutes=chance.choice((0, 1, 2)))
     end = begin + timedelta(minutes=chance.choice((1, 3, 10)))
     when = f"window('{_DAYS[begin.weekday()]} {begin:%H:%M}-{end:%H:%M}') || self.metadata.name.endsWith('{chance.randrange(10)}')"
-    taint = _body(_OWN, "TaintPolicy", {"name": "ending"}, {"target": {"kind": "ManagedCluster"}, "taints": [
-        {"key": "example.com/ending", "effect": chance.choice(("NoSelect", "NoSelectIfNew")), "when": when}]})  # fmt: skip
+    taint = _body(
+        _OWN,
+        "TaintPolicy",
+        {"name": "ending"},
+        {
+            "target": {"kind": "ManagedCluster"},
+            "taints": [
+                {"key": "example.com/ending", "effect": chance.choice(("NoSelect", "NoSelectIfNew")), "when": when}
+            ],
+        },
+    )
     remedy = _body(
         "remedy.karmada.io/v1alpha1",
         "Remedy",
@@ -326,7 +357,7 @@ def requests_that_end(living: "Living") -> str:
     living.ahead += [
         *(chance.choice((living.an_approval, living.a_label, living.heartbeats)) for _ in range(chance.randint(0, 2))),
         *(partial(_later, living, chance.choice((30, 60, 61, 180, 400, 900))) for _ in range(chance.randint(2, 4))),
-    ]  # fmt: skip
+    ]
     if chance.random() < 0.5:
         gone: dict[str, Content] = {"policies/ending-taint.yaml": None, "policies/ending-remedy.yaml": None}
         living.ahead.append(partial(living.puts, gone, "what ended is not requested any more"))
@@ -369,11 +400,14 @@ def a_pool(living: "Living") -> str:
     """A pool of clusters comes or changes; its provisioner reports, and people claim and release."""
     chance = living.chance
     spec: Tree = {
-        "size": chance.randint(0, 2), "baseDomain": "ci.example.com", "imageSetRef": {"name": "v4.16"},
+        "size": chance.randint(0, 2),
+        "baseDomain": "ci.example.com",
+        "imageSetRef": {"name": "v4.16"},
         "platform": {"aws": {"region": "eu-central-1", "credentialsSecretRef": {"name": "aws"}}},
         "claimLifetime": {"default": chance.choice(("10m", "1h"))},
-        **({"hibernateAfter": "5m"} if chance.random() < 0.3 else {}), **({"runningCount": 1} if chance.random() < 0.3 else {}),
-    }  # fmt: skip
+        **({"hibernateAfter": "5m"} if chance.random() < 0.3 else {}),
+        **({"runningCount": 1} if chance.random() < 0.3 else {}),
+    }
     image = _body(
         _HIVE,
         "ClusterImageSet",
@@ -423,18 +457,44 @@ def deployed(name: str) -> str:
 def a_latch(living: "Living") -> str:
     """A Karmada cluster's condition puts on a taint that stays until another takes it off."""
     chance = living.chance
-    policy = _body("policy.karmada.io/v1alpha1", "ClusterTaintPolicy", {"name": chance.choice(("drain", "other"))}, {
-        "targetClusters": chance.choice(({}, {"clusterNames": ["k0"]}, {"clusterNames": ["k0", "k1"]}, {"clusterNames": ["k1"]})),
-        "addOnConditions": [{"conditionType": "Drained", "operator": "In", "statusValues": ["False"]}],
-        "removeOnConditions": [{"conditionType": "Drained", "operator": chance.choice(("In", "NotIn")), "statusValues": ["True"]}],
-        "taints": [{"key": "drain", "effect": "NoSchedule"}, {"key": chance.choice(("drain", "more")), "effect": "NoExecute"}][: chance.randint(1, 2)],
-    })  # fmt: skip
+    policy = _body(
+        "policy.karmada.io/v1alpha1",
+        "ClusterTaintPolicy",
+        {"name": chance.choice(("drain", "other"))},
+        {
+            "targetClusters": chance.choice(
+                ({}, {"clusterNames": ["k0"]}, {"clusterNames": ["k0", "k1"]}, {"clusterNames": ["k1"]})
+            ),
+            "addOnConditions": [{"conditionType": "Drained", "operator": "In", "statusValues": ["False"]}],
+            "removeOnConditions": [
+                {"conditionType": "Drained", "operator": chance.choice(("In", "NotIn")), "statusValues": ["True"]}
+            ],
+            "taints": [
+                {"key": "drain", "effect": "NoSchedule"},
+                {"key": chance.choice(("drain", "more")), "effect": "NoExecute"},
+            ][: chance.randint(1, 2)],
+        },
+    )
     cluster = _body(
         "cluster.karmada.io/v1alpha1", "Cluster", {"name": "k0", "labels": {"region": "eu"}}, {"syncMode": "Push"}
     )
-    observed: Tree = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "k0"}, "status": {"conditions": [
-        {"type": type_, "status": chance.choice(("True", "False", "Unknown")), "reason": "R", "message": "m", "lastTransitionTime": format_time(living.now)}
-        for type_ in ("Drained", "Ready")[: chance.randint(1, 2)]]}}  # fmt: skip
+    observed: Tree = {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "k0"},
+        "status": {
+            "conditions": [
+                {
+                    "type": type_,
+                    "status": chance.choice(("True", "False", "Unknown")),
+                    "reason": "R",
+                    "message": "m",
+                    "lastTransitionTime": format_time(living.now),
+                }
+                for type_ in ("Drained", "Ready")[: chance.randint(1, 2)]
+            ]
+        },
+    }
     files: dict[str, Content] = {
         "clusters/k0/cluster.yaml": _text(cluster),
         "clusters/k0/observed.yaml": _text(observed),
@@ -447,7 +507,26 @@ def a_latch(living: "Living") -> str:
 
 #: All of them, as often as they happen among the others.
 OF_POLICIES: tuple[Callable[["Living"], str], ...] = (
-    a_timely_policy, a_timely_policy, a_timely_policy, a_timely_policy, a_broken_policy, a_broken_policy, a_renamed_policy,
-    a_renamed_policy, opposite_placements, opposite_placements, a_mixed_file, a_mixed_file, requests_that_end,
-    requests_that_end, a_redeclared_object, a_redeclared_object, a_redeclared_object, a_pool, a_claim, a_provisioner, a_latch, a_latch,
-)  # fmt: skip
+    a_timely_policy,
+    a_timely_policy,
+    a_timely_policy,
+    a_timely_policy,
+    a_broken_policy,
+    a_broken_policy,
+    a_renamed_policy,
+    a_renamed_policy,
+    opposite_placements,
+    opposite_placements,
+    a_mixed_file,
+    a_mixed_file,
+    requests_that_end,
+    requests_that_end,
+    a_redeclared_object,
+    a_redeclared_object,
+    a_redeclared_object,
+    a_pool,
+    a_claim,
+    a_provisioner,
+    a_latch,
+    a_latch,
+)

@@ -15,9 +15,12 @@ class Process:
 
     def __init__(self, arguments: tuple[str, ...], environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [*muster_command(environ), *arguments], env=dict(environ),
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            [*muster_command(environ), *arguments],
+            env=dict(environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -64,9 +64,13 @@ class Session:
         """Run a line; return what it prints."""
         done = subprocess.run(
             ["bash", "-c", f"{self._run_first(line)}\necho; pwd"],
-            cwd=self._where, env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            cwd=self._where,
+            env=self._environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
             encoding="utf-8",
-        )  # fmt: skip
+        )
         told, _, where = done.stdout.rstrip("\n").rpartition("\n")
         self._where = Path(where)
         return told.rstrip("\n").replace(str(self._home), "/home/ada")

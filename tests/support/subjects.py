@@ -266,13 +266,15 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-guests}
 spec: {policyName: no-guests, validationActions: [Deny]}
 """,
-    "subjects/fleet.yaml": _OWN.format("Fleet", "matrix") + """\
+    "subjects/fleet.yaml": _OWN.format("Fleet", "matrix")
+    + """\
 spec:
   adapters: {ManagedCluster: [validation]}
   outputs: [placementdecisions.multicluster.x-k8s.io, clusterprofiles.multicluster.x-k8s.io]
   pools: {externalDependencies: [Secret/pools/aws]}
 """,
-    "subjects/conditionpolicy.yaml": _OWN.format("ConditionPolicy", "european") + """\
+    "subjects/conditionpolicy.yaml": _OWN.format("ConditionPolicy", "european")
+    + """\
 spec:
   target: {kind: ManagedCluster}
   type: European
@@ -280,37 +282,43 @@ spec:
   - {name: "yes", when: "self.metadata.labels.region == 'eu'", status: "True", reason: Said, message: said}
   - {name: "no", status: "False", reason: Said, message: said}
 """,
-    "subjects/taintpolicy.yaml": _OWN.format("TaintPolicy", "zone") + """\
+    "subjects/taintpolicy.yaml": _OWN.format("TaintPolicy", "zone")
+    + """\
 spec:
   target: {kind: ManagedCluster}
   taints:
   - {key: example.com/zone, effect: NoSelect, when: "has(self.metadata.labels.zone)"}
 """,
-    "subjects/pulsepolicy.yaml": _OWN.format("PulsePolicy", "tell") + """\
+    "subjects/pulsepolicy.yaml": _OWN.format("PulsePolicy", "tell")
+    + """\
 spec:
   target: {kind: ManagedCluster}
   rules:
   - {name: old, when: "now - timestamp('2026-01-01T00:00:00Z') > duration('10s')", reason: old}
   event: {type: com.example.tell, source: muster, topic: tell}
 """,
-    "subjects/notificationpolicy.yaml": _OWN.format("NotificationPolicy", "availability") + """\
+    "subjects/notificationpolicy.yaml": _OWN.format("NotificationPolicy", "availability")
+    + """\
 spec:
   target: {kind: ManagedCluster}
   when: change.sort == 'condition'
   severity: critical
   sinks: [oncall]
 """,
-    "subjects/drill.yaml": _OWN.format("Drill", "regions") + """\
+    "subjects/drill.yaml": _OWN.format("Drill", "regions")
+    + """\
 spec:
   lose: {each: region}
   for: 1h
   never:
   - {name: no-cluster, expression: placement.clusters.size() == 0}
 """,
-    "subjects/disruptionbudget.yaml": _OWN.format("DisruptionBudget", "default") + """\
+    "subjects/disruptionbudget.yaml": _OWN.format("DisruptionBudget", "default")
+    + """\
 spec: {selector: {matchLabels: {env: prod}}, maxDisrupted: 2, ignoreUpTo: 0, cooldown: 10m}
 """,
-    "subjects/disruptionbudget-second.yaml": _OWN.format("DisruptionBudget", "second") + """\
+    "subjects/disruptionbudget-second.yaml": _OWN.format("DisruptionBudget", "second")
+    + """\
 spec: {selector: {matchLabels: {zone: b}}, maxDisrupted: 0, ignoreUpTo: 0, cooldown: 10m, minAvailableBackends: 1}
 """,
     "subjects/adapterreport.yaml": """\
@@ -333,7 +341,8 @@ kind: NodePool
 metadata: {name: workers, namespace: m1}
 spec: {clusterName: m1, replicas: 3}
 """,
-    "subjects/policytest.yaml": _OWN.format("PolicyTest", "european") + """\
+    "subjects/policytest.yaml": _OWN.format("PolicyTest", "european")
+    + """\
 spec:
   policies: [ConditionPolicy/european]
   given:
@@ -344,7 +353,8 @@ spec:
     steps:
     - {at: "2026-01-01T00:00:00Z", expect: [{object: ManagedCluster/a, conditions: [{type: European, status: "True"}]}]}
 """,
-    "subjects/waiver.yaml": _OWN.format("Waiver", "later") + """\
+    "subjects/waiver.yaml": _OWN.format("Waiver", "later")
+    + """\
 spec:
   code: MUS222
   object: ManagedCluster/m1
@@ -354,7 +364,8 @@ spec:
   owner: sre@example.com
   until: "2026-03-01"
 """,
-    "subjects/approval.yaml": _OWN.format("Approval", "deletions") + """\
+    "subjects/approval.yaml": _OWN.format("Approval", "deletions")
+    + """\
 spec:
   effects:
   - {object: ClusterDeployment/ci-1/ci-1, effect: deletion, since: "2026-01-01T12:00:00Z"}
@@ -372,19 +383,22 @@ spec:
   - {name: first, maxConcurrency: 1}
   - {name: rest, windows: [hours]}
 """,
-    "subjects/projection.yaml": _OWN.format("Projection", "flux") + """\
+    "subjects/projection.yaml": _OWN.format("Projection", "flux")
+    + """\
 spec:
   forEach: {placement: shop/web}
   path: cluster.metadata.name + '/web.yaml'
   object: "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': cluster.metadata.name}}"
 """,
-    "subjects/calendar.yaml": _OWN.format("Calendar", "hours") + """\
+    "subjects/calendar.yaml": _OWN.format("Calendar", "hours")
+    + """\
 spec:
   timeZone: UTC
   windows:
   - {days: Mon-Fri, from: "02:00", to: "06:00"}
 """,
-    "subjects/scorepolicy.yaml": _OWN.format("ScorePolicy", "cost") + """\
+    "subjects/scorepolicy.yaml": _OWN.format("ScorePolicy", "cost")
+    + """\
 spec:
   target: {kind: ManagedCluster}
   resource: cost
@@ -413,7 +427,7 @@ kind: ClusterProfile
 metadata: {name: theirs, namespace: shop}
 spec: {displayName: theirs, clusterManager: {name: theirs}}
 """,
-}  # fmt: skip
+}
 
 _SAID = (
     'conditions: [{type: %s, status: "True", reason: Said, message: said, lastTransitionTime: "2026-01-01T11:00:00Z"}]'

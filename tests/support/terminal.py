@@ -23,9 +23,13 @@ WIDTHS = (80, 120, 200)
 _NOW = format_time(NOON.replace(minute=10))
 #: What people look at first.
 LINES = (
-    "get clusters", "get pools", "get reports -n prod-eu-1", "get placements -A",
-    "get cluster prod-eu-1 prod-us-1 -o wide", "plan",
-)  # fmt: skip
+    "get clusters",
+    "get pools",
+    "get reports -n prod-eu-1",
+    "get placements -A",
+    "get cluster prod-eu-1 prod-us-1 -o wide",
+    "plan",
+)
 _MAIN = """
 import shlex, sys
 from muster.commandline import run
@@ -51,9 +55,13 @@ def printed(repo: Repo, columns: int, lines: Sequence[str], environ: Mapping[str
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     inherited = {name: value for name, value in repo.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
     process = subprocess.Popen(
-        [sys.executable, "-c", _MAIN % _NOW, *lines], cwd=repo.path,
-        stdin=there, stdout=there, stderr=subprocess.DEVNULL, env={**inherited, "TERM": "xterm", **environ},
-    )  # fmt: skip
+        [sys.executable, "-c", _MAIN % _NOW, *lines],
+        cwd=repo.path,
+        stdin=there,
+        stdout=there,
+        stderr=subprocess.DEVNULL,
+        env={**inherited, "TERM": "xterm", **environ},
+    )
     os.close(there)
     said = b""
     try:

@@ -168,8 +168,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the clusters that the set selects": _always,
     "the clusters of the PlacementDecision with the same name": _always,
     "what is known about the cluster": _always,
-    "what it depends on has an error, so it keeps its last derived state": lambda said: (
-        any(keeps_state(found) and found.object == said.id for found in said.fleet.findings)
+    "what it depends on has an error, so it keeps its last derived state": lambda said: any(
+        keeps_state(found) and found.object == said.id for found in said.fleet.findings
     ),
     "its cluster, binding or set has an error, so it keeps its last state": lambda said: (
         said.is_unread(MANAGED_CLUSTER.id(said.id.name))
@@ -188,8 +188,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
         said.value is None or _accepted_report(said)
     ),
     "scores .*": lambda said: bool(said.fleet.now(said.id, "status", "scores")),
-    "its cluster has an error, so the scores stay as they are": lambda said: (
-        said.is_unread(MANAGED_CLUSTER.id(said.id.namespace))
+    "its cluster has an error, so the scores stay as they are": lambda said: said.is_unread(
+        MANAGED_CLUSTER.id(said.id.namespace)
     ),
     "how far its works are": lambda said: said.there and not said.kept,
     "the template of its set when its turn came": lambda said: bool(said.fleet.now(said.id, "metadata", "labels")),
@@ -234,8 +234,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "an unreadable file may hold this object.*": lambda said: not said.there and said.fleet.unidentified,
     "muster could not decide this, .*": lambda said: any(map(is_fault, said.fleet.findings)) or said.failed,
     "a DisruptionBudget has an error, so this stays as it is": lambda said: said.is_broken(DISRUPTION_BUDGET),
-    "budget .* has an error, so nothing new is allowed until it is repaired": lambda said: (
-        any(repr(id_.name) in said.decision.because.text for id_ in of_kinds(said.fleet.broken, DISRUPTION_BUDGET))
+    "budget .* has an error, so nothing new is allowed until it is repaired": lambda said: any(
+        repr(id_.name) in said.decision.because.text for id_ in of_kinds(said.fleet.broken, DISRUPTION_BUDGET)
     ),
     "what it reads has an error, so the file stays as it is": lambda said: any(map(said.is_broken, CLUSTERS)),
     "a policy has an error, so the taints that it may have added stay": lambda said: said.is_broken(TAINT_POLICY),
@@ -255,7 +255,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     ),
     "(DisruptionBudget/[^:]+: )?budget .* was exceeded from .* to .* and cools down until .*": lambda said: any(
         f"from {entry['since']} to {entry['met']} and" in said.decision.because.text
-        for entry in said.budgets() if "met" in entry
+        for entry in said.budgets()
+        if "met" in entry
     ),
     "[0-9]+ of [0-9]+ clusters are no longer declared.*": lambda said: said.held("removal"),
     "[0-9]+ of [0-9]+ clusters would go on serving .*, budget .* asks for [0-9]+": lambda said: said.held("traffic"),
@@ -283,14 +284,14 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the cluster is not silent any more": lambda said: _silent_after(said) is None,
     "it has never been available.*": lambda said: not said.headline("True"),
     "a signer made it, and the request is still approved": _always,
-    "people have removed these clusters, .*": lambda said: not (
-        set(said.value) & {id_.name for id_ in said.fleet.objects if is_cluster(id_)} - set(said.value)
+    "people have removed these clusters, .*": lambda said: (
+        not (set(said.value) & {id_.name for id_ in said.fleet.objects if is_cluster(id_)} - set(said.value))
     ),
     "its cluster is Unknown, and so is the add-on": lambda said: any(
         said.condition(id_, kind_of(id_).headline) == "Unknown" for id_ in said.cluster()
     ),
-    "a cluster that names no set is in `default`": lambda said: not said.fleet.objects[said.id].labels.get(
-        "cluster.open-cluster-management.io/clusterset"
+    "a cluster that names no set is in `default`": lambda said: (
+        not said.fleet.objects[said.id].labels.get("cluster.open-cluster-management.io/clusterset")
     ),
     # what goes
     "its cluster is being deleted": lambda said: dig(said.first(), "metadata", "deletionTimestamp") is not None,
@@ -316,8 +317,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "(True|False|Unknown) must last until .*": (
         lambda said: f"{said.value['status']} must" not in said.decision.because.text
     ),
-    "the placement cannot be scheduled, .*": lambda said: said.there and not said.fleet.objects[said.id].deleting
-    if said.id.kind == "Placement" else True,
+    "the placement cannot be scheduled, .*": lambda said: (
+        said.there and not said.fleet.objects[said.id].deleting if said.id.kind == "Placement" else True
+    ),
     "its annotation says that nothing is to schedule it": _always,
     "the placement is being deleted, .*": lambda said: said.id.kind != "Placement" or said.deleting(),
     "the placement's file has an error or (is out of sight|cannot be read), .*": (
@@ -347,7 +349,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "it is so since .*: nothing has changed it": (
         lambda said: said.value["lastTransitionTime"] in said.decision.because.text
     ),
-}  # fmt: skip
+}
 _PATTERNS: Final = [(re.compile(text, re.DOTALL), check) for text, check in SENTENCES.items()]
 
 

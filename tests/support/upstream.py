@@ -33,9 +33,11 @@ def main() -> None:
     """Write the lists of every kind that the named sources define."""
     parser = argparse.ArgumentParser(description="Write upstream's field lists from its CRDs and OpenAPI documents.")
     parser.add_argument(
-        "source", type=Path, nargs="+",
+        "source",
+        type=Path,
+        nargs="+",
         help="CRD files (YAML), folders of them, OpenAPI v2 (JSON), or the installed package of the Kubernetes client",
-    )  # fmt: skip
+    )
     parser.add_argument("--version", required=True, help="what the sources are, for example `karmada v1.18.0`")
     arguments = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
@@ -43,9 +45,12 @@ def main() -> None:
         for found in _definitions(source):
             kind, fields = found.kind, dict(sorted(_fields(found.schema, found.references, "", ())))
             body = {
-                "kind": kind.name, "apiVersion": f"{kind.group}/{found.version}", "source": arguments.version,
-                "subresources": list(found.subresources), "fields": fields,
-            }  # fmt: skip
+                "kind": kind.name,
+                "apiVersion": f"{kind.group}/{found.version}",
+                "source": arguments.version,
+                "subresources": list(found.subresources),
+                "fields": fields,
+            }
             text = yaml.safe_dump(body, sort_keys=False, width=100_000, default_flow_style=None)
             (FOLDER / f"{kind.schema}.{found.version}.yaml").write_text(text, encoding="utf-8")
             print(f"{kind.name} {found.version}: {len(fields)} fields")
@@ -96,9 +101,14 @@ _KUBERNETES = {
     "V1ValidatingAdmissionPolicyBinding": ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
 }
 _MODEL_TYPES = {
-    "str": {"type": "string"}, "int": {"type": "integer"}, "bool": {"type": "boolean"}, "float": {"type": "number"},
-    "datetime": {"type": "string", "format": "date-time"}, "bytes": {"type": "string"}, "object": {},
-}  # fmt: skip
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "bool": {"type": "boolean"},
+    "float": {"type": "number"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "bytes": {"type": "string"},
+    "object": {},
+}
 
 
 def _models(folder: Path) -> Iterator[_Definition]:
@@ -110,9 +120,11 @@ def _models(folder: Path) -> Iterator[_Definition]:
                 tables = {
                     statement.target.id: ast.literal_eval(statement.value)
                     for statement in node.body
-                    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-                    and statement.target.id in ("openapi_types", "attribute_map") and statement.value
-                }  # fmt: skip
+                    if isinstance(statement, ast.AnnAssign)
+                    and isinstance(statement.target, ast.Name)
+                    and statement.target.id in ("openapi_types", "attribute_map")
+                    and statement.value
+                }
                 if len(tables) == 2:
                     types, names = tables["openapi_types"], tables["attribute_map"]
                     definitions[node.name] = {"properties": {names[own]: _model_type(types[own]) for own in types}}
@@ -162,12 +174,24 @@ def _default(schema: Tree) -> Tree:
 
 
 #: What a field is known by elsewhere in its line, what says nothing to a server, and how OpenAPI v2 names Go's types.
-_TOLD = frozenset((
-    "type", "properties", "items", "additionalProperties", "required", "description", "example", "title", "$ref",
-    "allOf",
-    "x-kubernetes-int-or-string", "x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy",
-    "x-kubernetes-group-version-kind",
-))  # fmt: skip
+_TOLD = frozenset(
+    (
+        "type",
+        "properties",
+        "items",
+        "additionalProperties",
+        "required",
+        "description",
+        "example",
+        "title",
+        "$ref",
+        "allOf",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-patch-merge-key",
+        "x-kubernetes-patch-strategy",
+        "x-kubernetes-group-version-kind",
+    )
+)
 _TYPES_OF_TIME = ("date-time", "micro-time")
 
 
@@ -206,31 +230,36 @@ def crds() -> Iterator[Tree]:
     for kind, versions in listed.items():
         stored = next(version for version in kind.versions if version in versions)
         yield {
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
             "metadata": {
                 "name": f"{kind.plural}.{kind.group}",
                 "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
             },
             "spec": {
-                "group": kind.group, "scope": "Namespaced" if kind.namespaced else "Cluster",
+                "group": kind.group,
+                "scope": "Namespaced" if kind.namespaced else "Cluster",
                 "names": {"kind": kind.name, "plural": kind.plural, "singular": kind.name.lower()},
                 "versions": [
                     {
-                        "name": version, "served": True, "storage": version == stored,
+                        "name": version,
+                        "served": True,
+                        "storage": version == stored,
                         "subresources": {"status": {}} if "status" in body["subresources"] else {},
                         "schema": {"openAPIV3Schema": structural(body["fields"])},
                     }
                     for version, body in versions.items()
                 ],
             },
-        }  # fmt: skip
+        }
 
 
 def structural(fields: Tree) -> dict[str, Tree]:
     """The structural schema that a list of fields says."""
     root: dict[str, Tree] = {
-        "type": "object", "properties": {name: {"type": _STANDARD_TYPES[name]} for name in sorted(_STANDARD)},
-    }  # fmt: skip
+        "type": "object",
+        "properties": {name: {"type": _STANDARD_TYPES[name]} for name in sorted(_STANDARD)},
+    }
     nodes = {"": root}
     for path, told in sorted(fields.items(), key=lambda field: len(steps(field[0]))):
         facts = {"type": told} if isinstance(told, str) else dict(told)

@@ -42,14 +42,20 @@ _MODULES = {
     "declarations": ("TimeUse",),
     "env": ("Env", "Function"),
     "errors": (
-        "BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue",
+        "BudgetExceeded",
+        "CelError",
+        "CompileError",
+        "CostIssue",
+        "EvaluationError",
+        "Issue",
+        "SyntaxIssue",
         "ValueTooLargeError",
     ),
     "program": ("Program", "EvaluationResult"),
     "runtime.budget": ("CostBudget", "EXPRESSION_LIMIT"),
     "runtime.selection": ("OptionalValue",),
     "values": ("TypeValue", "UInt"),
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> object:

@@ -100,10 +100,18 @@ class _CostWalk:
         self.nodes: dict[int, Node] = {}
         self._locals: dict[str, list[Extent]] = {}
         self._handlers: Mapping[type[Node], Callable[[Any], tuple[IntRange, Extent]]] = {
-            ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
-            ast.IndexNode: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
-            ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
-        }  # fmt: skip
+            ast.Literal: self._literal,
+            ast.Ident: self._ident,
+            ast.Select: self._select,
+            ast.Has: self._has,
+            ast.IndexNode: self._index,
+            ast.Call: self._call,
+            ast.ListNode: self._list,
+            ast.MapNode: self._map,
+            ast.Struct: self._struct,
+            ast.Macro: self._macro,
+            ast.Bind: self._bind,
+        }
 
     def visit(self, node: Node) -> IntRange:
         """Return the cost of a node; its extent is in `extents` afterwards."""

@@ -106,7 +106,13 @@ def _transform_entry(items: Any, bind: Callable[[Any], None], frame: Frame, bodi
 
 
 FOLDS: Mapping[str, Fold] = {
-    "all": _quantifier("all", decisive=False), "exists": _quantifier("exists", decisive=True),
-    "exists_one": _exists_one, "existsOne": _exists_one, "filter": _filter, "map": _map, "transformList": _map,
-    "transformMap": _transform_map, "transformMapEntry": _transform_entry,
-}  # fmt: skip
+    "all": _quantifier("all", decisive=False),
+    "exists": _quantifier("exists", decisive=True),
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "filter": _filter,
+    "map": _map,
+    "transformList": _map,
+    "transformMap": _transform_map,
+    "transformMapEntry": _transform_entry,
+}

@@ -37,21 +37,51 @@ _TOKEN = Regex(
 
 RESERVED = frozenset(
     {
-        "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
-        "namespace", "return", "var", "void", "while",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
     }
-)  # fmt: skip
+)
 
 _RELATIONS = {
-    "relation_lt": "_<_", "relation_le": "_<=_", "relation_gt": "_>_", "relation_ge": "_>=_",
-    "relation_eq": "_==_", "relation_ne": "_!=_", "relation_in": "@in",
-    "addition_add": "_+_", "addition_sub": "_-_",
-    "multiplication_mul": "_*_", "multiplication_div": "_/_", "multiplication_mod": "_%_",
-}  # fmt: skip
+    "relation_lt": "_<_",
+    "relation_le": "_<=_",
+    "relation_gt": "_>_",
+    "relation_ge": "_>=_",
+    "relation_eq": "_==_",
+    "relation_ne": "_!=_",
+    "relation_in": "@in",
+    "addition_add": "_+_",
+    "addition_sub": "_-_",
+    "multiplication_mul": "_*_",
+    "multiplication_div": "_/_",
+    "multiplication_mod": "_%_",
+}
 _ARITIES = {
-    "all": (2, 3), "exists": (2, 3), "exists_one": (2, 3), "existsOne": (2, 3), "filter": (2,), "map": (2, 3),
-    "transformList": (3, 4), "transformMap": (3, 4), "transformMapEntry": (3, 4),
-}  # fmt: skip
+    "all": (2, 3),
+    "exists": (2, 3),
+    "exists_one": (2, 3),
+    "existsOne": (2, 3),
+    "filter": (2,),
+    "map": (2, 3),
+    "transformList": (3, 4),
+    "transformMap": (3, 4),
+    "transformMapEntry": (3, 4),
+}
 #: Macros without a receiver that read `now`, with their numbers of arguments.
 _MACROS_OF_NOW = {"window": (1, 2), "calendar": (1,)}
 
@@ -88,9 +118,14 @@ def _tree(text: str) -> Tree:
 
 #: What other languages write, and what CEL writes for it.
 _OTHER_LANGUAGES = {
-    "=": "compare with ==", "&": "write && for and", "|": "write || for or", "and": "write && for and",
-    "or": "write || for or", "is": "compare with ==", ";": "an expression is one value: no ';'",
-}  # fmt: skip
+    "=": "compare with ==",
+    "&": "write && for and",
+    "|": "write || for or",
+    "and": "write && for and",
+    "or": "write || for or",
+    "is": "compare with ==",
+    ";": "an expression is one value: no ';'",
+}
 _CLOSERS = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COLON": "':'", "COMMA": "','", "IDENT": "a name"}
 
 
@@ -135,14 +170,27 @@ class _Translator:
         self.text = text
         self.next_id = 0
         self.handlers: dict[str, Callable[[Tree, int], ast.Node]] = {
-            "expr": self.conditional, "conditionalor": self.logical, "conditionaland": self.logical,
-            "relation": self.binary, "addition": self.binary, "multiplication": self.binary,
-            "unary": self.unary, "literal": self.literal, "ident": self.ident, "dot_ident": self.ident,
-            "ident_arg": self.function, "dot_ident_arg": self.function,
-            "member_dot": self.select, "member_opt_dot": self.select, "member_dot_arg": self.method,
-            "member_index": self.index, "member_opt_index": self.index, "member_object": self.struct,
-            "list_lit": self.list_, "map_lit": self.map_,
-        }  # fmt: skip
+            "expr": self.conditional,
+            "conditionalor": self.logical,
+            "conditionaland": self.logical,
+            "relation": self.binary,
+            "addition": self.binary,
+            "multiplication": self.binary,
+            "unary": self.unary,
+            "literal": self.literal,
+            "ident": self.ident,
+            "dot_ident": self.ident,
+            "ident_arg": self.function,
+            "dot_ident_arg": self.function,
+            "member_dot": self.select,
+            "member_opt_dot": self.select,
+            "member_dot_arg": self.method,
+            "member_index": self.index,
+            "member_opt_index": self.index,
+            "member_object": self.struct,
+            "list_lit": self.list_,
+            "map_lit": self.map_,
+        }
 
     def fail(self, offset: int, message: str, hint: str = "") -> SyntaxIssue:
         return SyntaxIssue((issue_at(self.text, offset, message, hint),))
@@ -432,7 +480,15 @@ class _Translator:
 
 _TRANSPARENT = frozenset(
     {
-        "expr", "conditionalor", "conditionaland", "relation", "addition", "multiplication", "unary", "member",
-        "primary", "paren_expr",
+        "expr",
+        "conditionalor",
+        "conditionaland",
+        "relation",
+        "addition",
+        "multiplication",
+        "unary",
+        "member",
+        "primary",
+        "paren_expr",
     }
-)  # fmt: skip
+)

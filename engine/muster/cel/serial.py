@@ -11,13 +11,33 @@ from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, Json, TypeValue, UInt
 MAX_DEPTH = 200
 
 _ARITIES = {
-    "_?_:_": 3, "!_": 1, "-_": 1, "@in": 2, "_+_": 2, "_-_": 2, "_*_": 2, "_/_": 2, "_%_": 2,
-    "_==_": 2, "_!=_": 2, "_<_": 2, "_<=_": 2, "_>_": 2, "_>=_": 2,
-}  # fmt: skip
+    "_?_:_": 3,
+    "!_": 1,
+    "-_": 1,
+    "@in": 2,
+    "_+_": 2,
+    "_-_": 2,
+    "_*_": 2,
+    "_/_": 2,
+    "_%_": 2,
+    "_==_": 2,
+    "_!=_": 2,
+    "_<_": 2,
+    "_<=_": 2,
+    "_>_": 2,
+    "_>=_": 2,
+}
 _BODIES = {
-    "all": (1,), "exists": (1,), "exists_one": (1,), "existsOne": (1,), "filter": (1,), "map": (1, 2),
-    "transformList": (1, 2), "transformMap": (1, 2), "transformMapEntry": (1, 2),
-}  # fmt: skip
+    "all": (1,),
+    "exists": (1,),
+    "exists_one": (1,),
+    "existsOne": (1,),
+    "filter": (1,),
+    "map": (1, 2),
+    "transformList": (1, 2),
+    "transformMap": (1, 2),
+    "transformMapEntry": (1, 2),
+}
 
 
 def dump(node: ast.Node) -> Json:

@@ -324,8 +324,14 @@ def bucket(*names: str) -> Callable[[Tree, datetime], str]:
 
 def pool_note(body: Tree, _now: datetime) -> str:
     """The problems of a pool, as the reasons of its conditions."""
-    bad = {"CapacityAvailable": "False", "MissingDependencies": "True", "AllClustersCurrent": "False",
-           "InventoryValid": "False", "DeletionPossible": "False", "ReplacementHeld": "True"}  # fmt: skip
+    bad = {
+        "CapacityAvailable": "False",
+        "MissingDependencies": "True",
+        "AllClustersCurrent": "False",
+        "InventoryValid": "False",
+        "DeletionPossible": "False",
+        "ReplacementHeld": "True",
+    }
     return (
         ", ".join(
             str(condition(body, t).get("reason")) for t, s in bad.items() if condition(body, t).get("status") == s

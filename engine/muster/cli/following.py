@@ -46,9 +46,15 @@ def listen(git_dir: Path, wake: Event, stop: Event) -> None:
     # No filter: the default one ignores everything in .git.
     try:
         events = changes(
-            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
+            *places,
+            watch_filter=None,
+            stop_event=stop,
+            debounce=200,
+            step=20,
+            rust_timeout=500,
+            raise_interrupt=False,
             yield_on_timeout=True,
-        )  # fmt: skip
+        )
         deaf = True  # changes before the first event count as one
         for happened in events:
             if happened or deaf:

@@ -86,8 +86,10 @@ def require_heard(repository: Repository, run: "Run", agent_refs: AgentRefs, fre
     if not unheard:
         return
     clusters = "1 cluster reports" if len(unheard) == 1 else f"{len(unheard)} clusters report"
-    raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are missing here: {few(unheard)}",
-                          _advice(repository, agent_refs, freshness))  # fmt: skip
+    raise RepositoryError(
+        f"{clusters} through refs (refs/heads/agents/...) that are missing here: {few(unheard)}",
+        _advice(repository, agent_refs, freshness),
+    )
 
 
 def _advice(repository: Repository, agent_refs: AgentRefs, freshness: Freshness) -> str:

@@ -46,9 +46,15 @@ def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> s
     waived."""
     shown = [finding for finding in findings if not finding.silenced]
     ordered = sorted(shown, key=lambda finding: (finding.severity.rank, finding.sort_key()))
-    rows = ([_severity(finding), code(str(finding.place) if finding.file else ""), _message(finding),
-             code(str(finding.waiver) if finding.waiver is not None else finding.hint)]
-            for finding in ordered[:most])  # fmt: skip
+    rows = (
+        [
+            _severity(finding),
+            code(str(finding.place) if finding.file else ""),
+            _message(finding),
+            code(str(finding.waiver) if finding.waiver is not None else finding.hint),
+        ]
+        for finding in ordered[:most]
+    )
     left_out = 0 if most is None else len(shown) - most
     silenced = f"\n\n{len(findings) - len(shown)} waived" if len(findings) > len(shown) else ""
     text = table(["finding", "where", "what is wrong", "what to do"], rows)

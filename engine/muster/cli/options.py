@@ -117,9 +117,13 @@ SECONDS: Final = ParsedType("duration", seconds_of)
 INTERVAL: Final = ParsedType("duration", partial(seconds_of, least=0.1))
 #: `--interval` of commands that follow a remote.
 follow_interval_option = click.option(
-    "--interval", type=INTERVAL, default="30s", show_default=True, metavar="DURATION",
+    "--interval",
+    type=INTERVAL,
+    default="30s",
+    show_default=True,
+    metavar="DURATION",
     help="With --remote: how often to fetch.",
-)  # fmt: skip
+)
 
 
 def present() -> datetime:
@@ -138,9 +142,11 @@ now_option = click.option(
     "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this time: 2026-01-01T12:00:00Z."
 )
 sink_option = click.option(
-    "--sink-dir", type=FOLDER, metavar="DIR",
+    "--sink-dir",
+    type=FOLDER,
+    metavar="DIR",
     help="Allow the fleet's file sinks to write below this directory.  [default: they fail]",
-)  # fmt: skip
+)
 
 
 def snapshot_options(function: _F) -> _F:
@@ -151,9 +157,13 @@ def snapshot_options(function: _F) -> _F:
 
 rev_option = click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")
 state_option = click.option(
-    "--state", type=FILE, metavar="FILE", envvar="MUSTER_STATE",
-    show_envvar=True, help="Keep the state for the next run in this file.  [default: in the cache]",
-)  # fmt: skip
+    "--state",
+    type=FILE,
+    metavar="FILE",
+    envvar="MUSTER_STATE",
+    show_envvar=True,
+    help="Keep the state for the next run in this file.  [default: in the cache]",
+)
 
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
@@ -168,10 +178,12 @@ def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 
 
 workers_option = click.option(
-    "--workers", callback=_workers, metavar="N|dask://HOST:PORT",
+    "--workers",
+    callback=_workers,
+    metavar="N|dask://HOST:PORT",
     help="Evaluate a whole fleet in this many processes, or on a Dask cluster (an address or a scheduler file).  "
     "[default: one for each core, if the fleet is large]",
-)  # fmt: skip
+)
 offline_option = click.option("--offline", is_flag=True, help="Use the local agents' refs: fetch none.")
 
 
@@ -301,9 +313,12 @@ _TEMPLATES: Final = (f"{JSONPATH}TEMPLATE", f"{JSONPATH_AS_JSON}TEMPLATE", f"{CO
 
 #: `--log-format FORMAT` of commands that run until they are stopped.
 log_format_option = click.option(
-    "--log-format", type=click.Choice(("text", "json")), default="text", show_default=True,
+    "--log-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
     help="Write the log as lines of text, or of JSON with `time` and `message`.",
-)  # fmt: skip
+)
 
 
 def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
@@ -387,10 +402,13 @@ def _form_and_file(text: str) -> tuple[str, str]:
 
 #: `--findings FORMAT=FILE`, repeatable.
 findings_option = click.option(
-    "--findings", multiple=True, type=ParsedType("format=file", _form_and_file), metavar="FORMAT=FILE",
+    "--findings",
+    multiple=True,
+    type=ParsedType("format=file", _form_and_file),
+    metavar="FORMAT=FILE",
     help="Also write the findings to this file ('-': standard output), as json, sarif, junit, github, gitlab or "
     "markdown.  Repeatable.",
-)  # fmt: skip
+)
 
 
 def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> frozenset[str]:
@@ -398,9 +416,12 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> frozense
 
 
 projections_option = click.option(
-    "--projections", default="", metavar="NAME,...|all", callback=_names,
+    "--projections",
+    default="",
+    metavar="NAME,...|all",
+    callback=_names,
     help="Also the Kubernetes objects in the files of these Projections.",
-)  # fmt: skip
+)
 
 
 def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:

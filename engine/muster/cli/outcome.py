@@ -180,8 +180,13 @@ def finding_tree(finding: Finding) -> Tree:
         "message": finding.message,
         "hint": finding.hint,
         "digest": finding.digest,
-        "waiver": None if waiver is None else {
-            "name": waiver.name, "reason": waiver.reason, "owner": waiver.owner, "until": waiver.until,
+        "waiver": None
+        if waiver is None
+        else {
+            "name": waiver.name,
+            "reason": waiver.reason,
+            "owner": waiver.owner,
+            "until": waiver.until,
         },
-    }  # fmt: skip
+    }
     return {**tree, "example": finding.example} if finding.example else tree

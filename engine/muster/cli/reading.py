@@ -127,9 +127,14 @@ class FleetReading:
 
 
 def open_reading(
-    repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness, governing: str | None = None,
+    repo: Path,
+    rev: str | None,
+    *,
+    worktree: bool,
+    freshness: Freshness,
+    governing: str | None = None,
     now: datetime | None = None,
-) -> FleetReading:  # fmt: skip
+) -> FleetReading:
     """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say; those of a past revision by the
     record of the run before (`muster.cli.past`), as of an instant `now` if a person gave one.
 
@@ -189,9 +194,13 @@ def _with_derived_files(repository: Repository, commit: str, governing: str, fre
 
 
 def evaluate_reading(
-    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: Witness | None = None, *,
+    reading: FleetReading,
+    now: datetime,
+    wanted: "Wanted | None",
+    witness: Witness | None = None,
+    *,
     rested: bool = False,
-) -> "Run":  # fmt: skip
+) -> "Run":
     """Evaluate once, or, if it is to be `rested`, until nothing more is due. RepositoryError if agents' refs are
     missing.
 
@@ -210,9 +219,11 @@ def evaluate_reading(
         settled: Settled | None = answer(replace(question, witness=witness), state, wanted=wanted).settled
     else:
         settled = settle(reading.snapshot, now, reading.published, witness=witness) if rested else None
-    run = settled.first if settled is not None else evaluate_snapshot(
-        reading.snapshot, now, reading.published, witness=witness
-    )  # fmt: skip
+    run = (
+        settled.first
+        if settled is not None
+        else evaluate_snapshot(reading.snapshot, now, reading.published, witness=witness)
+    )
     reading.require_heard(run)
     return settled.last if rested and settled is not None else run
 

@@ -54,8 +54,11 @@ def junit_text(suite: str, cases: Sequence[Case]) -> str:
     """Return a report with one suite."""
     failed, skipped = sum(bool(case.failure) for case in cases), sum(bool(case.skipped) for case in cases)
     counts = f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}"'
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>",
-             f"<testsuite name={quoteattr(suite)} {counts}>"]  # fmt: skip
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuites {counts}>",
+        f"<testsuite name={quoteattr(suite)} {counts}>",
+    ]
     for case in cases:
         place = f" file={_attribute(case.place.file)}" if case.place.file else ""
         place += f' line="{case.place.line}"' if case.place.line else ""
@@ -188,11 +191,13 @@ def _data(text: str, further: str = "") -> str:
     return "".join(f"%{ord(char):02X}" if char in f"%{further}" else char for char in printable(text))
 
 
-REPORTS: Final[Mapping[str, Callable[[Sequence[Finding]], str]]] = MappingProxyType({
-    "json": lambda findings: json_text([finding_tree(finding) for finding in findings]),
-    "sarif": sarif_text,
-    "junit": findings_junit,
-    "github": annotations_text,
-    "gitlab": code_quality_text,
-    "markdown": lambda findings: f"{findings_markdown(findings)}\n",
-})  # fmt: skip
+REPORTS: Final[Mapping[str, Callable[[Sequence[Finding]], str]]] = MappingProxyType(
+    {
+        "json": lambda findings: json_text([finding_tree(finding) for finding in findings]),
+        "sarif": sarif_text,
+        "junit": findings_junit,
+        "github": annotations_text,
+        "gitlab": code_quality_text,
+        "markdown": lambda findings: f"{findings_markdown(findings)}\n",
+    }
+)

@@ -28,9 +28,13 @@ def paragraph(text: str, first: str = "", others: str = "") -> list[str]:
 def wrapped(text: str, first: str = "", others: str = "") -> list[str]:
     """Return a text as lines that are no wider than the terminal."""
     return textwrap.wrap(
-        text, line_width(), initial_indent=first, subsequent_indent=others, break_long_words=False,
+        text,
+        line_width(),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
         break_on_hyphens=False,
-    )  # fmt: skip
+    )
 
 
 def line_width() -> int:

@@ -53,9 +53,11 @@ def waiting_rows(bodies: Sequence[Tree], now: datetime) -> Iterator[list[str]]:
 def _cluster_waits(body: Tree) -> bool:
     """An agent asks for it, and it was neither accepted nor denied."""
     return (
-        dig(body, *AGENT_REF) is not None and dig(body, "spec", "hubAcceptsClient") is not True
-        and ACCEPTED not in _conditions(body) and dig(body, "metadata", "deletionTimestamp") is None
-    )  # fmt: skip
+        dig(body, *AGENT_REF) is not None
+        and dig(body, "spec", "hubAcceptsClient") is not True
+        and ACCEPTED not in _conditions(body)
+        and dig(body, "metadata", "deletionTimestamp") is None
+    )
 
 
 def _request_waits(body: Tree) -> bool:

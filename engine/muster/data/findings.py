@@ -27,9 +27,17 @@ def finding(
     """
     shown, excerpt = without_secrets(message), without_secrets(excerpt)
     return Finding(
-        code, severity or code.severity, shown, place.file, place.line, place.column, object_, hint, excerpt,
+        code,
+        severity or code.severity,
+        shown,
+        place.file,
+        place.line,
+        place.column,
+        object_,
+        hint,
+        excerpt,
         without_secrets(example),
-    )  # fmt: skip
+    )
 
 
 def finding_of(part: Part, code: Code, message: str, hint: str = "") -> Finding:

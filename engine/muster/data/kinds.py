@@ -114,20 +114,37 @@ _ADMISSION = "admissionregistration.k8s.io"
 _ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
 
 MANAGED_CLUSTER = Kind(
-    _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
-    of_hub=("hubAcceptsClient", "leaseDurationSeconds", "taints"), reported=("metadata", "spec", "status"),
+    _OCM,
+    ("v1", "v1beta1"),
+    "ManagedCluster",
+    "managedclusters",
+    list_keys=_OCM_LISTS,
+    counted=True,
+    of_hub=("hubAcceptsClient", "leaseDurationSeconds", "taints"),
+    reported=("metadata", "spec", "status"),
     headline="ManagedClusterConditionAvailable",
     conditions=(ACCEPTED, "ManagedClusterJoined", "ManagedClusterConditionClockSynced", "Deleting"),
-)  # fmt: skip
+)
 KARMADA_CLUSTER = Kind(
-    "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_KARMADA_LISTS, counted=True,
-    of_hub=("taints",), reported=("status",), headline="Ready", conditions=("CompleteAPIEnablements",),
-)  # fmt: skip
+    "cluster.karmada.io",
+    ("v1alpha1",),
+    "Cluster",
+    "clusters",
+    list_keys=_KARMADA_LISTS,
+    counted=True,
+    of_hub=("taints",),
+    reported=("status",),
+    headline="Ready",
+    conditions=("CompleteAPIEnablements",),
+)
 LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))
 CSR = Kind(
-    "certificates.k8s.io", ("v1",), "CertificateSigningRequest", "certificatesigningrequests",
+    "certificates.k8s.io",
+    ("v1",),
+    "CertificateSigningRequest",
+    "certificatesigningrequests",
     reported=("metadata", "spec"),
-)  # fmt: skip
+)
 PLACEMENT = Kind(_OCM, ("v1beta1", "v1"), "Placement", "placements", namespaced=True, counted=True)
 PLACEMENT_DECISION = Kind(_OCM, ("v1beta1", "v1"), "PlacementDecision", "placementdecisions", namespaced=True)
 MANAGED_CLUSTER_SET = Kind(_OCM, ("v1beta2", "v1beta1"), "ManagedClusterSet", "managedclustersets")
@@ -144,23 +161,36 @@ MANAGED_CLUSTER_ADD_ON = Kind(
     conditions=("ClusterCertificateRotated",),
 )
 MANIFEST_WORK = Kind(
-    _WORK, ("v1",), "ManifestWork", "manifestworks", namespaced=True, reported=("metadata", "status"),
+    _WORK,
+    ("v1",),
+    "ManifestWork",
+    "manifestworks",
+    namespaced=True,
+    reported=("metadata", "status"),
     conditions=("Applied", "Available", "Progressing", "Degraded"),
-)  # fmt: skip
+)
 MANIFEST_WORK_REPLICA_SET = Kind(
     _WORK, ("v1alpha1",), "ManifestWorkReplicaSet", "manifestworkreplicasets", namespaced=True, counted=True
 )
 ADD_ON_PLACEMENT_SCORE = Kind(
-    _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
+    _OCM,
+    ("v1alpha1",),
+    "AddOnPlacementScore",
+    "addonplacementscores",
+    namespaced=True,
     reported=("metadata", "status"),
-)  # fmt: skip
+)
 SIG_PLACEMENT_DECISION = Kind(
     _SIG, ("v1alpha1",), "PlacementDecision", "placementdecisions", namespaced=True, qualified=True
 )
 CLUSTER_PROFILE = Kind(
-    _SIG, ("v1alpha1",), "ClusterProfile", "clusterprofiles", namespaced=True,
+    _SIG,
+    ("v1alpha1",),
+    "ClusterProfile",
+    "clusterprofiles",
+    namespaced=True,
     list_keys={"status.conditions": ("type",), "status.properties": ("name",)},
-)  # fmt: skip
+)
 REMEDY = Kind("remedy.karmada.io", ("v1alpha1",), "Remedy", "remedies")
 MULTI_CLUSTER_INGRESS = Kind(
     "networking.karmada.io", ("v1alpha1",), "MultiClusterIngress", "multiclusteringresses", namespaced=True
@@ -173,12 +203,23 @@ ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointsli
 CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
 CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
 CLUSTER_DEPLOYMENT = Kind(
-    _HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True, reported=("spec", "status"),
+    _HIVE,
+    ("v1",),
+    "ClusterDeployment",
+    "clusterdeployments",
+    namespaced=True,
+    reported=("spec", "status"),
     conditions=(
-        "Hibernating", "Ready", "Provisioned", "ProvisionStopped", "ProvisionFailed", "AuthenticationFailure",
-        "ClusterOperatorsDegraded", "Unreachable",
+        "Hibernating",
+        "Ready",
+        "Provisioned",
+        "ProvisionStopped",
+        "ProvisionFailed",
+        "AuthenticationFailure",
+        "ClusterOperatorsDegraded",
+        "Unreachable",
     ),
-)  # fmt: skip
+)
 CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
 CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
     _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
@@ -196,9 +237,15 @@ PULSE_POLICY = Kind(_MUSTER, ("v1alpha1",), "PulsePolicy", "pulsepolicies")
 NOTIFICATION_POLICY = Kind(_MUSTER, ("v1alpha1",), "NotificationPolicy", "notificationpolicies")
 DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
 ADAPTER_REPORT = Kind(
-    _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec"),
-    conditions=("Applied", "Health", "Finalized"), describes=True,
-)  # fmt: skip
+    _MUSTER,
+    ("v1alpha1",),
+    "AdapterReport",
+    "adapterreports",
+    namespaced=True,
+    reported=("metadata", "spec"),
+    conditions=("Applied", "Health", "Finalized"),
+    describes=True,
+)
 NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True, describes=True)
 POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
@@ -210,28 +257,71 @@ SCORE_POLICY = Kind(_MUSTER, ("v1alpha1",), "ScorePolicy", "scorepolicies")
 DRILL = Kind(_MUSTER, ("v1alpha1",), "Drill", "drills")
 
 ALL: tuple[Kind, ...] = (
-    MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
-    PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
-    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
-    REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
-    CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
-    VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
-    FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
-    NODE_POOL, POLICY_TEST,
-    WAIVER, APPROVAL, ROLLOUT, PROJECTION, CALENDAR, SCORE_POLICY, DRILL,
-)  # fmt: skip
+    MANAGED_CLUSTER,
+    KARMADA_CLUSTER,
+    LEASE,
+    CSR,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    ADD_ON_PLACEMENT_SCORE,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    MANIFEST_WORK_REPLICA_SET,
+    SIG_PLACEMENT_DECISION,
+    CLUSTER_PROFILE,
+    REMEDY,
+    MULTI_CLUSTER_INGRESS,
+    CLUSTER_TAINT_POLICY,
+    RESOURCE_BINDING,
+    ENDPOINT_SLICE,
+    CLUSTER_POOL,
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_IMAGE_SET,
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    FLEET,
+    CONDITION_POLICY,
+    TAINT_POLICY,
+    PULSE_POLICY,
+    NOTIFICATION_POLICY,
+    DISRUPTION_BUDGET,
+    ADAPTER_REPORT,
+    NODE_POOL,
+    POLICY_TEST,
+    WAIVER,
+    APPROVAL,
+    ROLLOUT,
+    PROJECTION,
+    CALENDAR,
+    SCORE_POLICY,
+    DRILL,
+)
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
 CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
 #: The kinds in the namespace of a cluster's name that belong to the cluster.
 BESIDE_CLUSTERS: tuple[Kind, ...] = (
-    ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
-)  # fmt: skip
+    ADAPTER_REPORT,
+    NODE_POOL,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    ADD_ON_PLACEMENT_SCORE,
+)
 #: The kinds that tell a run what to decide; all others are the fleet.
 POLICIES: tuple[Kind, ...] = (
-    CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY, CALENDAR,
+    CONDITION_POLICY,
+    TAINT_POLICY,
+    PULSE_POLICY,
+    DISRUPTION_BUDGET,
+    REMEDY,
+    CLUSTER_TAINT_POLICY,
+    CALENDAR,
     SCORE_POLICY,
-)  # fmt: skip
+)
 #: The kinds that restrict which objects there may be.
 ADMISSION: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: The kinds that adapters report about, by their name in `spec.resource.kind`.

@@ -163,8 +163,10 @@ def _decided_work(body: Tree) -> Tree:
     """All but the status of a work is its set's; the digest of its template tells whether it is up to date."""
     metadata = _metadata_fields(body, "name", "namespace", "generation", "labels")
     annotations = {SPEC_DIGEST: digest_of(body["spec"])[:12]}
-    return {**{name: body[name] for name in ("apiVersion", "kind", "spec")},
-            "metadata": {**metadata, "annotations": annotations}}  # fmt: skip
+    return {
+        **{name: body[name] for name in ("apiVersion", "kind", "spec")},
+        "metadata": {**metadata, "annotations": annotations},
+    }
 
 
 def _as_served(obj: Object) -> Tree:
@@ -251,8 +253,9 @@ def _decided_deployment(body: Tree) -> dict[str, Tree]:
         return {}
     spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in PROVISIONED}
     metadata = _metadata_fields(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
-    times = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
-             if c.get("type") == "Hibernating"]  # fmt: skip
+    times = [
+        c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS) if c.get("type") == "Hibernating"
+    ]
     # The hub requested the power state at this time: timeouts of a start or a stop count from it.
     book = {"powerStateSince": times[0]} if times and isinstance(times[0], str) else {}
     return {"metadata": metadata, "spec": spec, "status": {"muster": book} if book else {}}

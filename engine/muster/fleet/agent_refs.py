@@ -160,9 +160,10 @@ def _has_derived_lease(fleet: Fleet, cluster: str) -> bool:
 def _known_lost(fleet: Fleet) -> frozenset[str]:
     """The clusters that an earlier run found lost: it has derived their Lease since."""
     return frozenset(
-        id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and _has_derived_lease(fleet, id_.name)
-        and fleet.before(id_, *AGENT_REF)
-    )  # fmt: skip
+        id_.name
+        for id_ in fleet.previous
+        if kind_of(id_) in CLUSTERS and _has_derived_lease(fleet, id_.name) and fleet.before(id_, *AGENT_REF)
+    )
 
 
 def _keeping_certificates(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:

@@ -49,9 +49,14 @@ LONGEST_PROPOSED_SECONDS: Final = 3600
 #: These control the lifetime of an object on a live hub.
 _LIFECYCLE_FIELDS: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
 #: Decided by the hub; an agent that reports one only repeats it, or lies.
-DECIDED_CONDITIONS: Final = frozenset((
-    ACCEPTED, "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
-))  # fmt: skip
+DECIDED_CONDITIONS: Final = frozenset(
+    (
+        ACCEPTED,
+        "HubDeniedManagedCluster",
+        "ManagedClusterConditionClockSynced",
+        "Deleting",
+    )
+)
 _DECIDED_STATUS: Final = frozenset(("muster", "remedyActions"))
 
 #: Spec fields that a provisioner reports about the cluster it created.
@@ -135,10 +140,13 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
 def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[str, str]]:
     """The labels that the agent requests and people have not set."""
     return [
-        (key, value) for key, value in sorted(mapping_at(metadata, "labels").items())
-        if isinstance(key, str) and isinstance(value, str)
-        and key != CLUSTER_NAME and not _agrees(("metadata", "labels", key), value, declared)
-    ]  # fmt: skip
+        (key, value)
+        for key, value in sorted(mapping_at(metadata, "labels").items())
+        if isinstance(key, str)
+        and isinstance(value, str)
+        and key != CLUSTER_NAME
+        and not _agrees(("metadata", "labels", key), value, declared)
+    ]
 
 
 def _requests(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> bool:
@@ -180,9 +188,10 @@ def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Filtere
     prefix = f"{_USER}{cluster}:"
     spec = mapping_at(body, "spec")
     wrong = [
-        name for name in _REQUESTER
+        name
+        for name in _REQUESTER
         if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(prefix))
-    ]  # fmt: skip
+    ]
     if wrong:
         body = {**body, "spec": {name: value for name, value in spec.items() if name not in wrong}}
     return FilteredPart(body, _abbreviated([*refused, *(f"spec.{name}" for name in wrong)]))

@@ -154,9 +154,11 @@ def is_approved(conditions: Mapping[str, Tree]) -> bool:
 
 
 def with_bound_decisions(
-    objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], parts: Iterable[Part],
+    objects: Mapping[ObjectId, Object],
+    previous: Mapping[ObjectId, Tree],
+    parts: Iterable[Part],
     identities: Mapping[str, SignerIdentity] | None,
-) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:  # fmt: skip
+) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:
     """Return the objects without decisions that do not apply, the derived parts without decisions about other content,
     and findings about both.
 

@@ -64,10 +64,12 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
 
         held = held_by_reports(reading.unread_reports, inputs, previous)
     joining = _Joining(
-        declared, alone, frozenset(previous) if missed.unidentified else frozenset(),
+        declared,
+        alone,
+        frozenset(previous) if missed.unidentified else frozenset(),
         reading.broken | missed.broken | held.broken,
         departed=dict.fromkeys(removed.difference(id_.name for id_ in declared - alone)),
-    )  # fmt: skip
+    )
     for id_, parts in grouped.items():
         joining.add(id_, parts)
     objects, previous = adopt(joining.objects, previous)
@@ -99,11 +101,18 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
         asked=inputs.asked,
         findings=findings,
         read=ReadFiles(
-            reading.parts, missed.slips, missed.since, by_kind(reading.foreign), snapshot.authors, builtin,
-            reading.derived_files, missed.allowed, missed.unused,
+            reading.parts,
+            missed.slips,
+            missed.since,
+            by_kind(reading.foreign),
+            snapshot.authors,
+            builtin,
+            reading.derived_files,
+            missed.allowed,
+            missed.unused,
         ),
         refs=RefsRead(unread=held.clusters),
-    )  # fmt: skip
+    )
 
 
 def builtin_tests_of(fleet: Fleet) -> list[Object]:

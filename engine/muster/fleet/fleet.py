@@ -186,9 +186,14 @@ class Fleet(View):
             else:
                 decisions.append(outcome)
         return replace(
-            self.with_decisions(decisions), texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
-            findings=tuple(findings), projected=projected,
-        )  # fmt: skip
+            self.with_decisions(decisions),
+            texts={},
+            pulses=tuple(pulses),
+            held=tuple(held),
+            wakes=tuple(wakes),
+            findings=tuple(findings),
+            projected=projected,
+        )
 
 
 #: A fleet, with or without its compiled policies.

@@ -95,7 +95,7 @@ class BodyLoader:
         """Return the object, under the id and with the body that an API server would give it."""
         part = Part(
             id_, foreign.version, body, Layer.INPUT, foreign.source, foreign.document, foreign.item, foreign.line
-        )  # fmt: skip
+        )
         return Object(id_, body, (part,))
 
 

@@ -22,10 +22,16 @@ from muster.fleet.leases import CLUSTER_NAME
 #: says once, and need not say again: it stays known when the agent's report goes.
 _HUB_CONDITIONS: Final = DECIDED_CONDITIONS | {"ManagedClusterJoined"}
 #: Conditions of an add-on that the hub's add-on manager writes.
-_ADD_ON_MANAGER_CONDITIONS: Final = frozenset((
-    "Configured", "HostingClusterValidity", "HostingManifestApplied", "ManifestApplied", "Progressing",
-    "RegistrationApplied",
-))  # fmt: skip
+_ADD_ON_MANAGER_CONDITIONS: Final = frozenset(
+    (
+        "Configured",
+        "HostingClusterValidity",
+        "HostingManifestApplied",
+        "ManifestApplied",
+        "Progressing",
+        "RegistrationApplied",
+    )
+)
 _WORK_STATUS: Final = ("conditions", "resourceStatus")
 #: The fields of a request that say what is asked for. The server fills in the others; of them, only the user name of
 #: the cluster's own agent counts.
@@ -91,8 +97,15 @@ def _status(body: Tree, is_reported: Callable[[Mapping[str, Tree]], bool]) -> di
     return {**status, **({"conditions": conditions} if conditions else {})}
 
 
-_READERS: Final[Mapping[Kind, Callable[[Tree], Iterator[tuple[str, Tree]]]]] = MappingProxyType({
-    kinds.MANAGED_CLUSTER: _cluster, kinds.KARMADA_CLUSTER: _karmada_cluster, kinds.MANAGED_CLUSTER_ADD_ON: _add_on,
-    kinds.MANIFEST_WORK: _work, kinds.ADD_ON_PLACEMENT_SCORE: _score, kinds.LEASE: _lease, kinds.CSR: _request,
-    kinds.CLUSTER_DEPLOYMENT: _deployment,
-})  # fmt: skip
+_READERS: Final[Mapping[Kind, Callable[[Tree], Iterator[tuple[str, Tree]]]]] = MappingProxyType(
+    {
+        kinds.MANAGED_CLUSTER: _cluster,
+        kinds.KARMADA_CLUSTER: _karmada_cluster,
+        kinds.MANAGED_CLUSTER_ADD_ON: _add_on,
+        kinds.MANIFEST_WORK: _work,
+        kinds.ADD_ON_PLACEMENT_SCORE: _score,
+        kinds.LEASE: _lease,
+        kinds.CSR: _request,
+        kinds.CLUSTER_DEPLOYMENT: _deployment,
+    }
+)

@@ -21,22 +21,39 @@ OF_CLUSTERS: Final = (kinds.LEASE, kinds.CSR, kinds.ENDPOINT_SLICE)
 _PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
 #: Folders below that of the cluster with the namespace's name.
 _BESIDE_CLUSTERS: Final = {
-    kinds.ADAPTER_REPORT: "reports", kinds.NODE_POOL: "nodepools", kinds.MANAGED_CLUSTER_ADD_ON: "addons",
-    kinds.MANIFEST_WORK: "works", kinds.ADD_ON_PLACEMENT_SCORE: "scores",
-}  # fmt: skip
+    kinds.ADAPTER_REPORT: "reports",
+    kinds.NODE_POOL: "nodepools",
+    kinds.MANAGED_CLUSTER_ADD_ON: "addons",
+    kinds.MANIFEST_WORK: "works",
+    kinds.ADD_ON_PLACEMENT_SCORE: "scores",
+}
 _FOLDERS: Final = {
     **dict.fromkeys((*kinds.POLICIES, *kinds.ADMISSION, kinds.NOTIFICATION_POLICY, kinds.POLICY_TEST), "policies"),
-    kinds.REMEDY: "remedies", kinds.MANAGED_CLUSTER_SET: "sets", kinds.MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
-    kinds.MULTI_CLUSTER_INGRESS: "ingresses", kinds.RESOURCE_BINDING: "bindings", kinds.PLACEMENT: "placements",
-    kinds.PLACEMENT_DECISION: "placements/decisions", kinds.CLUSTER_CLAIM: "pools/claims",
-    kinds.CLUSTER_IMAGE_SET: "pools/images", kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
-    kinds.WAIVER: "waivers", kinds.ROLLOUT: "rollouts", kinds.MANIFEST_WORK_REPLICA_SET: "works",
-    kinds.CALENDAR: "calendars", kinds.DRILL: "drills",
-}  # fmt: skip
+    kinds.REMEDY: "remedies",
+    kinds.MANAGED_CLUSTER_SET: "sets",
+    kinds.MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
+    kinds.MULTI_CLUSTER_INGRESS: "ingresses",
+    kinds.RESOURCE_BINDING: "bindings",
+    kinds.PLACEMENT: "placements",
+    kinds.PLACEMENT_DECISION: "placements/decisions",
+    kinds.CLUSTER_CLAIM: "pools/claims",
+    kinds.CLUSTER_IMAGE_SET: "pools/images",
+    kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
+    kinds.WAIVER: "waivers",
+    kinds.ROLLOUT: "rollouts",
+    kinds.MANIFEST_WORK_REPLICA_SET: "works",
+    kinds.CALENDAR: "calendars",
+    kinds.DRILL: "drills",
+}
 _BY_NAMESPACE: Final = (
-    kinds.PLACEMENT, kinds.RESOURCE_BINDING, kinds.MULTI_CLUSTER_INGRESS, kinds.PLACEMENT_DECISION,
-    kinds.MANAGED_CLUSTER_SET_BINDING, kinds.MANIFEST_WORK_REPLICA_SET, kinds.ROLLOUT,
-)  # fmt: skip
+    kinds.PLACEMENT,
+    kinds.RESOURCE_BINDING,
+    kinds.MULTI_CLUSTER_INGRESS,
+    kinds.PLACEMENT_DECISION,
+    kinds.MANAGED_CLUSTER_SET_BINDING,
+    kinds.MANIFEST_WORK_REPLICA_SET,
+    kinds.ROLLOUT,
+)
 
 
 def named_cluster(kind: Kind, body: Tree) -> str:

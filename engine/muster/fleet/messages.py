@@ -94,7 +94,7 @@ SKIPPED_TEXTS = {
         "the newest commit has a date in the future, so {detail} counts for the cluster",
         "find out who wrote it; a clock may be wrong",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +147,14 @@ def filtered(source: SourceFile) -> Finding:
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, of_fleet: bool) -> Finding:
     """A document could not be read; a warning if nothing indicates an object of the fleet."""
     return finding(
-        _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML), problem.message,
+        _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML),
+        problem.message,
         Place(source.label, problem.line, problem.column),
-        hint=problem.hint if of_fleet else problem.hint + _OR_IGNORE, object_=id_,
-        excerpt=problem.excerpt, severity=None if of_fleet else Severity.WARNING,
-    )  # fmt: skip
+        hint=problem.hint if of_fleet else problem.hint + _OR_IGNORE,
+        object_=id_,
+        excerpt=problem.excerpt,
+        severity=None if of_fleet else Severity.WARNING,
+    )
 
 
 _OR_IGNORE = "; or name the file in .musterignore"
@@ -163,9 +166,12 @@ def of_lost_objects(about: Finding, ids: Sequence[ObjectId]) -> Finding:
     """What is wrong with a file, where that hides objects which the file held."""
     stay = "stays unchanged" if len(ids) == 1 else "stay unchanged"
     return replace(
-        about, message=f"{about.message}; {few(ids)} {stay} until then", hint=about.hint.removesuffix(_OR_IGNORE),
-        severity=Severity.ERROR, object=ids[0],
-    )  # fmt: skip
+        about,
+        message=f"{about.message}; {few(ids)} {stay} until then",
+        hint=about.hint.removesuffix(_OR_IGNORE),
+        severity=Severity.ERROR,
+        object=ids[0],
+    )
 
 
 def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
@@ -299,8 +305,12 @@ def dropped_namespace(origin: Origin, kind: Kind, name: str, namespace: Tree) ->
 def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
     """A name that must not become a path."""
     message = f"{id_.name if not id_.namespace else f'{id_.namespace}/{id_.name}'!r} is not a valid name"
-    return finding(Code.MALFORMED_VALUE, message, _place_of(origin),
-                   hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
+    return finding(
+        Code.MALFORMED_VALUE,
+        message,
+        _place_of(origin),
+        hint="names are letters, digits, '-', '_' and '.', at most 253 characters",
+    )
 
 
 def conflict(id_: ObjectId, paths: Sequence[Path], place: Place, first: Place) -> Finding:

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 _TYPE_NAMES = {
-    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
 #: Codes and texts for values that match the pattern but not the format.
 _FORMATS = {
     "date-time": (

@@ -71,12 +71,15 @@ class Shared(View):
         broken = {id_: fleet.previous[id_] for id_ in fleet.broken if is_cluster(id_) and id_ in fleet.previous}
         shared = cls(
             objects={**objects, **leases} if leases else objects,
-            previous={**previous, **broken} if broken else previous, broken=fleet.broken,
+            previous={**previous, **broken} if broken else previous,
+            broken=fleet.broken,
             unidentified=fleet.unidentified,
             decided={id_: made for id_, made in fleet.decided.items() if (id_.group, id_.kind) not in _UNDECIDED},
-            held=fleet.held, departed=frozenset(fleet.departed), undeclared=fleet.undeclared,
+            held=fleet.held,
+            departed=frozenset(fleet.departed),
+            undeclared=fleet.undeclared,
             steps=None if fleet.beyond.asked else fleet.beyond.steps,
-        )  # fmt: skip
+        )
         by_kind = {kind: objects_of_kind for kind, objects_of_kind in fleet.by_kind.items() if kind not in _HIDDEN}
         return replace(shared, index=ObjectIndex(shared, {**by_kind, _LEASE: tuple(leases.values())}))
 

@@ -55,9 +55,15 @@ class _RacedError(RepositoryError):
 
 
 def fetch_agents(
-    repository: Repository, *, remote: str, into: str | None = None, settings: AgentSettings = DEFAULTS,
-    mandate: Mandate | None = None, answer_seconds: float | None = None, limit_seconds: float = LIMIT_SECONDS,
-) -> bool:  # fmt: skip
+    repository: Repository,
+    *,
+    remote: str,
+    into: str | None = None,
+    settings: AgentSettings = DEFAULTS,
+    mandate: Mandate | None = None,
+    answer_seconds: float | None = None,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> bool:
     """Fetch the refs of agents and relays of `remote` and nothing else; refs that are gone there are removed here. Say
     whether that changed anything.
 
@@ -81,9 +87,15 @@ def fetch_agents(
 
 class _Fetch:
     def __init__(
-        self, repository: Repository, remote: str, space: str, settings: AgentSettings, mandate: Mandate | None,
-        answer_seconds: float, until: float,
-    ) -> None:  # fmt: skip
+        self,
+        repository: Repository,
+        remote: str,
+        space: str,
+        settings: AgentSettings,
+        mandate: Mandate | None,
+        answer_seconds: float,
+        until: float,
+    ) -> None:
         self._repository, self._remote, self._space = repository, remote, space
         self._limits, self._mandate = settings.limits, mandate
         self._answer_seconds, self._until = answer_seconds, until
@@ -99,9 +111,7 @@ class _Fetch:
         why = f"it takes far more than {self._limits.max_bytes} bytes and {self._limits.max_files} files to fetch it"
         refused = {ref: Refusal(oid, why) for ref, oid in given.items() if refused_before.get(ref) == (oid, why)}
         refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - given.keys())[:_TOLD])
-        wanted = {
-            ref: oid for ref, oid in given.items() if self._here.get(ref) != oid and ref not in refused
-        }  # fmt: skip
+        wanted = {ref: oid for ref, oid in given.items() if self._here.get(ref) != oid and ref not in refused}
         self._move(dict.fromkeys(self._here.keys() - given.keys()))  # first: a branch may take the place of a folder
         try:
             for batch, arrived in self._fetch_batches(wanted):
@@ -153,9 +163,13 @@ class _Fetch:
         commits = sorted(set(refs.values()))
         with quarantine(self._repository.git, room) as place:
             done = remote_command(
-                self._repository, (*options, "--depth=1") if self._shallow else options, self._remote, commits,
-                self._seconds_left(), place.git,
-            )  # fmt: skip
+                self._repository,
+                (*options, "--depth=1") if self._shallow else options,
+                self._remote,
+                commits,
+                self._seconds_left(),
+                place.git,
+            )
             if done.status and self._shallow and not done.stderr.strip():  # git says so if there is nothing to limit
                 done = remote_command(self._repository, options, self._remote, commits, self._seconds_left(), place.git)
             if done.status and place.is_full():
@@ -182,10 +196,15 @@ class _Fetch:
             # A log of agents' refs would hold on to every heartbeat.
             done = journal.after(
                 journal.holding(self._repository.git).run(
-                    "-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z",
-                    stdin=os.fsencode("".join(lines)), limit_seconds=max(AFTERWARDS_SECONDS, self._seconds_left()),
+                    "-c",
+                    "core.logAllRefUpdates=false",
+                    "update-ref",
+                    "--stdin",
+                    "-z",
+                    stdin=os.fsencode("".join(lines)),
+                    limit_seconds=max(AFTERWARDS_SECONDS, self._seconds_left()),
                 )
-            )  # fmt: skip
+            )
         if done.status:
             raise explain("update-ref", done.stderr, done.status)
 
@@ -231,9 +250,14 @@ class _RemoteFetch:
     def _fetch(self, repository: Repository, remote: AgentRemote, settings: AgentSettings) -> None:
         try:
             fetch_agents(
-                repository, remote=remote.url, into=remote.space, settings=settings, mandate=remote.mandate,
-                answer_seconds=_ANSWER_SECONDS, limit_seconds=LIMIT_SECONDS,
-            )  # fmt: skip
+                repository,
+                remote=remote.url,
+                into=remote.space,
+                settings=settings,
+                mandate=remote.mandate,
+                answer_seconds=_ANSWER_SECONDS,
+                limit_seconds=LIMIT_SECONDS,
+            )
         except RepositoryError as error:
             self.trouble = error.message
             pause = min(_FIRST_AGAIN_SECONDS * (1 << min(self.failures, 10)), _LAST_AGAIN_SECONDS)

@@ -117,9 +117,13 @@ def _complete(repository: Repository, fetched: AgentRefs, settings: AgentSetting
 
 
 def _fetch_from_remotes(
-    repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
-    limit_seconds: float, failures: Failures,
-) -> AgentRefs:  # fmt: skip
+    repository: Repository,
+    settings: AgentSettings,
+    recorded: Callable[[], Collection[str]],
+    first: str | None,
+    limit_seconds: float,
+    failures: Failures,
+) -> AgentRefs:
     remote_names, limits, listing = remotes(repository), settings.limits, list_refs_of_run(repository)
     refs, local_ids = agent_refs(repository, settings=settings, listing=listing), listing.own()
     had = _clusters(refs)
@@ -187,9 +191,14 @@ def newest_commit_time(repository: Repository, refs: Collection[AgentRef], now: 
     A commit dated after `now` counts only if all are.
     """
     listing = repository.git.output(
-        "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**",
-        "refs/heads/relays/", "refs/remotes/*/relays/**", FROM,
-    )  # fmt: skip
+        "for-each-ref",
+        "--format=%(committerdate:unix) %(refname)",
+        "refs/heads/agents/",
+        "refs/remotes/*/agents/**",
+        "refs/heads/relays/",
+        "refs/remotes/*/relays/**",
+        FROM,
+    )
     names = {ref_of(ref.name) for ref in refs if not ref.refused}
     instants = [instant for name, instant in _dated(listing) if name in names]
     return max((instant for instant in instants if instant <= now + CLOCK_SKEW), default=max(instants, default=None))

@@ -134,9 +134,11 @@ def list_refs_of_run(repository: Repository) -> RefListing:
 
 
 def agent_refs(
-    repository: Repository, present: datetime | None = None, settings: AgentSettings = DEFAULTS,
+    repository: Repository,
+    present: datetime | None = None,
+    settings: AgentSettings = DEFAULTS,
     listing: RefListing | None = None,
-) -> tuple[AgentRef, ...]:  # fmt: skip
+) -> tuple[AgentRef, ...]:
     """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
 
     Local branches and remote-tracking ones count alike, and so do the refs of other repositories and of relays, for the
@@ -227,8 +229,12 @@ def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> t
 
 @lru_cache(maxsize=_SHARDS)
 def _collected(
-    name: str, shard: Shard, given: Mandate, sent: Mandate | None, signed: bool,  # noqa: FBT001 - a key of the cache
-) -> tuple[AgentRef, ...]:  # fmt: skip
+    name: str,
+    shard: Shard,
+    given: Mandate,
+    sent: Mandate | None,
+    signed: bool,  # noqa: FBT001 - a key of the cache
+) -> tuple[AgentRef, ...]:
     """The same for what the relay's collectors say; all refused if reports have to be signed."""
     agents = _relayed(name, shard, given, sent)
     named = ((collected(name, ref.cluster), ref) for ref in agents)

@@ -60,9 +60,14 @@ class CommitAuthors:
             return last
         cut_off = shallow_commits(self._repository)
         log = read_log(
-            self._repository, self._head, paths=("",), exclude=("derived",), changes=True, topological=True,
+            self._repository,
+            self._head,
+            paths=("",),
+            exclude=("derived",),
+            changes=True,
+            topological=True,
             most=_MOST_COMMITS,
-        )  # fmt: skip
+        )
         for number, logged in enumerate(log):
             if logged.commit not in cut_off:
                 for change in logged.changes:
@@ -87,9 +92,17 @@ def line_author(repository: Repository, commit: str, path: str, line: int) -> Li
     number = max(line, 1)
     try:
         done = repository.git.run(
-            "-c", "core.quotePath=false", "blame", "--porcelain", "-L", f"{number},{number}",
-            commit, "--", path, limit_seconds=_BLAME_SECONDS,
-        )  # fmt: skip
+            "-c",
+            "core.quotePath=false",
+            "blame",
+            "--porcelain",
+            "-L",
+            f"{number},{number}",
+            commit,
+            "--",
+            path,
+            limit_seconds=_BLAME_SECONDS,
+        )
     except RepositoryError:
         return None
     if done.status:

@@ -143,9 +143,10 @@ def _find_obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
     if (off := disabled_filters(git)) and (filters := off & _filters(git, (change.raw for change in changes))):
         named = ", ".join(sorted(filters))
         return Refused(
-            (), f"the git filter {named} is configured in the repository itself, and so is not run",
+            (),
+            f"the git filter {named} is configured in the repository itself, and so is not run",
             f"configure it with git config --global, or set {TRUST}=1 if you trust the repository's configuration",
-        )  # fmt: skip
+        )
     if _meets_something(git.directory, changes) and (path := _in_the_way(git, changes)):
         return _refused(git, path)  # git would overwrite a person's file that it ignores
     done = git.run(*_PLAIN, "read-tree", "-n", "-m", "-u", old, new)

@@ -22,13 +22,23 @@ from muster.git.restricted import TRUST
 
 _SCHEME: Final = f"{ascii_letters}{digits}+.-"
 _RUN_BY_A_PUSH: Final = (
-    "pre-receive", "update", "post-receive", "post-update", "push-to-checkout", "proc-receive",
-    "reference-transaction", "pre-auto-gc",
-)  # fmt: skip
+    "pre-receive",
+    "update",
+    "post-receive",
+    "post-update",
+    "push-to-checkout",
+    "proc-receive",
+    "reference-transaction",
+    "pre-auto-gc",
+)
 _REMOTE: Final = "remote."
 _KEYS: Final = (
-    "core.hookspath", "core.fsmonitor", "core.alternaterefscommand", "gc.recentobjectshook", "hook.*.command",
-)  # fmt: skip
+    "core.hookspath",
+    "core.fsmonitor",
+    "core.alternaterefscommand",
+    "gc.recentobjectshook",
+    "hook.*.command",
+)
 
 
 def require_no_programs(repository: Repository, remote: str) -> None:

@@ -114,8 +114,6 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
 
 def files_containing(repository: Repository, commit: str, text: str) -> list[str]:
     """Return the files of a commit, except derived ones, that contain a text; none if git cannot tell."""
-    done = repository.git.run(
-        "grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived"
-    )  # fmt: skip
+    done = repository.git.run("grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived")
     names = done.stdout.decode(errors="surrogateescape").split("\0") if not done.status else []
     return sorted(name.removeprefix(f"{commit}:") for name in names if name and "\n" not in name)

@@ -35,23 +35,28 @@ def _compare(target: str, branch: str) -> str:
 
 FORGES: Final[Mapping[str, Forge]] = {
     "github": Forge(
-        ("github",), "/blob/{commit}/{path}", "/commit/{commit}",
+        ("github",),
+        "/blob/{commit}/{path}",
+        "/commit/{commit}",
         lambda target, branch: f"{_compare(target, branch)}?expand=1",
     ),
     GITLAB: Forge(
-        ("gitlab",), "/-/blob/{commit}/{path}", "/-/commit/{commit}",
-        lambda target, branch: "/-/merge_requests/new?" + urlencode(
-            {"merge_request[source_branch]": branch, "merge_request[target_branch]": target}
+        ("gitlab",),
+        "/-/blob/{commit}/{path}",
+        "/-/commit/{commit}",
+        lambda target, branch: (
+            "/-/merge_requests/new?"
+            + urlencode({"merge_request[source_branch]": branch, "merge_request[target_branch]": target})
         ),
     ),
-    "gitea": Forge(
-        ("gitea", "forgejo", "codeberg"), "/src/commit/{commit}/{path}", "/commit/{commit}", _compare
-    ),
+    "gitea": Forge(("gitea", "forgejo", "codeberg"), "/src/commit/{commit}/{path}", "/commit/{commit}", _compare),
     "bitbucket": Forge(
-        ("bitbucket",), "/src/{commit}/{path}", "/commits/{commit}",
+        ("bitbucket",),
+        "/src/{commit}/{path}",
+        "/commits/{commit}",
         lambda target, branch: "/pull-requests/new?" + urlencode({"source": branch, "dest": target}),
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

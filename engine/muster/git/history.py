@@ -62,9 +62,15 @@ class Versions:
         """Yield path and id of what each commit wrote, oldest first."""
         ignored, start = self._ignored_at_start, [f"^{self._start}"] if self._start else []
         log = read_log(
-            self._repository, self._head, *start, paths=(*paths, IGNORE_FILE), exclude=(_DERIVED,), first_parent=True,
-            changes=True, oldest_first=True,
-        )  # fmt: skip
+            self._repository,
+            self._head,
+            *start,
+            paths=(*paths, IGNORE_FILE),
+            exclude=(_DERIVED,),
+            first_parent=True,
+            changes=True,
+            oldest_first=True,
+        )
         for commit in log:
             for change in commit.changes:
                 if change.path == IGNORE_FILE:
@@ -142,9 +148,14 @@ class History:
 
     def _allowances(self, head: str, since: Sequence[str]) -> tuple[StatedRemovals, ...]:
         log = read_log(
-            self._repository, head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
+            self._repository,
+            head,
+            *since,
+            oldest_first=True,
+            most=_MOST_COMMITS,
+            grep=f"^{ALLOWED}: ",
             trailer=ALLOWED,
-        )  # fmt: skip
+        )
         return tuple(
             self._allowance(logged.commit, logged.parents, logged.trailers) for logged in log if logged.trailers
         )
@@ -157,11 +168,12 @@ class History:
         changes = [change for change in changed_paths(self._repository, parent, commit) if _is_peoples(change.path)]
         later = Versions(self._repository, self._objects, commit, self._head).of(("",))
         return StatedRemovals(
-            text, commit,
+            text,
+            commit,
             tuple(self._file(change.path, change.old.oid) for change in changes if change.old),
             tuple(self._file(change.path, change.new.oid) for change in changes if change.new),
             tuple(self._file(path, oid) for path, oids in sorted(later.items()) for oid in oids),
-        )  # fmt: skip
+        )
 
     def _file(self, path: str, oid: str) -> SourceFile:
         return required_file(self._objects, path, oid)
@@ -187,8 +199,9 @@ class History:
                     written.setdefault(change.path, []).append((logged.commit, change.new.oid))
         return {
             path: (versions[0][0], [self._file(path, oid) for _, oid in versions[1:]])
-            for path, versions in written.items() if len(versions) > 1
-        }  # fmt: skip
+            for path, versions in written.items()
+            if len(versions) > 1
+        }
 
     def changed_since(self, commit: str) -> Sequence[SourceFile]:
         changes = changed_paths(self._repository, commit, self._head)

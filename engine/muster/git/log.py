@@ -125,6 +125,12 @@ def count_commits(repository: Repository, *revisions: str) -> int:
 def _commit(header: Sequence[str], changes: Iterable[PathChange]) -> LoggedCommit:
     commit, parents, authored, committed, name, mail, subject, *trailers = header
     return LoggedCommit(
-        commit.removeprefix(_COMMIT.decode()), tuple(parents.split()), authored, committed, Author(name, mail),
-        subject, "".join(trailers).strip(), tuple(changes),
-    )  # fmt: skip
+        commit.removeprefix(_COMMIT.decode()),
+        tuple(parents.split()),
+        authored,
+        committed,
+        Author(name, mail),
+        subject,
+        "".join(trailers).strip(),
+        tuple(changes),
+    )

@@ -57,7 +57,7 @@ def tree_of(blobs: Mapping[str, tuple[bytes, str]], object_format: str = SHA1) -
 
 def raw_entries(
     tree: bytes, id_bytes: int, names: Collection[bytes] | None = None
-) -> Iterator[tuple[bytes, bytes, str]]:  # fmt: skip
+) -> Iterator[tuple[bytes, bytes, str]]:
     """Yield mode, name and id of each entry of a raw tree, `<mode> <name> NUL <binary id>`, or of those with some
     `names`. ValueError if the tree is damaged."""
     at, end = 0, len(tree)

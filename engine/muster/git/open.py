@@ -41,9 +41,12 @@ def open_commit(repository: Repository, rev: str, heard: AgentRefs | None = None
 
 
 def work_tree_snapshot(
-    repository: Repository, heard: AgentRefs, changes: Collection[PathChange] = (), only: Collection[str] | None = None,
+    repository: Repository,
+    heard: AgentRefs,
+    changes: Collection[PathChange] = (),
+    only: Collection[str] | None = None,
     refs: Collection[AgentRef] | None = None,
-) -> WithAgents:  # fmt: skip
+) -> WithAgents:
     """Return what a commit of the work tree would be evaluated with: its files, and agents' refs; `only` these paths
     and `refs`, if not all are looked at.
 

@@ -177,9 +177,12 @@ class Git:
             return self._run(arguments, stdin, env, limit_seconds)
 
     def _run(
-        self, arguments: tuple[str, ...], stdin: bytes | Iterator[bytes], env: Mapping[str, str] | None,
+        self,
+        arguments: tuple[str, ...],
+        stdin: bytes | Iterator[bytes],
+        env: Mapping[str, str] | None,
         limit_seconds: float | None,
-    ) -> Completed:  # fmt: skip
+    ) -> Completed:
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
             if not isinstance(stdin, bytes):

@@ -84,9 +84,11 @@ class Branches:
         base = merge_base(self.repository, tip, head, ask=False)
         content = blob_at(self.repository, tip, file)
         return (
-            all(digests) and content is not None and _digest(content) in digests
+            all(digests)
+            and content is not None
+            and _digest(content) in digests
             and {change.path for change in changed_paths(self.repository, base, tip)} == {file}
-        )  # fmt: skip
+        )
 
     def move(
         self, topic: str, new: str | None, expected: str | None, options: Sequence[str] = ()

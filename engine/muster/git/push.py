@@ -47,9 +47,12 @@ def attempts(delays: Iterable[float], sleep: Callable[[float], None] = time.slee
 
 
 def branch_attempts(
-    fewest: int = _FEWEST_ATTEMPTS, longest_seconds: float = _LONGEST_SECONDS, *,
-    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[int]:  # fmt: skip
+    fewest: int = _FEWEST_ATTEMPTS,
+    longest_seconds: float = _LONGEST_SECONDS,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[int]:
     """Yield attempts to evaluate a branch and move it: until `longest_seconds` are over, and at least `fewest`."""
     until = clock() + longest_seconds
     delays = jittered(_EVER, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
@@ -73,9 +76,16 @@ _PUSH: Final = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--rec
 
 # How a remote says that another push was first, by `git push --porcelain`: before this one, or while it was served.
 _LOST: Final = (
-    "stale info", "fetch first", "non-fast-forward", "already exists", "failed to update ref", "cannot lock ref",
-    "incorrect old value", "failed to lock", "transaction failed",
-)  # fmt: skip
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "already exists",
+    "failed to update ref",
+    "cannot lock ref",
+    "incorrect old value",
+    "failed to lock",
+    "transaction failed",
+)
 _NO_OPTIONS: Final = "does not support push options"
 #: Why a remote does not take a ref that another push has moved.
 MOVED: Final = "it has moved"
@@ -166,9 +176,14 @@ def fetch_commits(repository: Repository, *, remote: str, commits: Collection[st
 
 
 def push(
-    repository: Repository, *, remote: str, branch: str, new: str, expected: str | None,
+    repository: Repository,
+    *,
+    remote: str,
+    branch: str,
+    new: str,
+    expected: str | None,
     limit_seconds: float = LIMIT_SECONDS,
-) -> Pushed | Moved | Rejected:  # fmt: skip
+) -> Pushed | Moved | Rejected:
     """Push commit `new` to `branch` of `remote` if that is still at `expected` (None: if there is no such branch)."""
     ref = f"refs/heads/{branch}"
     return push_ref(repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds)
@@ -183,9 +198,15 @@ class RefUpdate(NamedTuple):
 
 
 def push_ref(
-    repository: Repository, *, remote: str, ref: str, new: str, expected: str | None,
-    limit_seconds: float = LIMIT_SECONDS, options: Sequence[str] = (),
-) -> Pushed | Moved | Rejected:  # fmt: skip
+    repository: Repository,
+    *,
+    remote: str,
+    ref: str,
+    new: str,
+    expected: str | None,
+    limit_seconds: float = LIMIT_SECONDS,
+    options: Sequence[str] = (),
+) -> Pushed | Moved | Rejected:
     """Point `ref` of `remote` at `new` if it points at `expected` there (None: if there is no such ref).
 
     An empty `new` removes it. The push `options` are sent if the server supports them. Moved and Rejected change
@@ -218,9 +239,7 @@ def push_both(
     # Perhaps only because of the other: a transaction that fails says the same of both.
     if outcome is None or isinstance(outcome, Rejected) or _BOTH_FAILED in done.stdout:
         ref, new, expected = first
-        outcome = push_ref(
-            repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds
-        )  # fmt: skip
+        outcome = push_ref(repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds)
     if isinstance(other, Pushed):
         return outcome, ""
     return outcome, str(other) if isinstance(other, Rejected) else MOVED
@@ -297,9 +316,13 @@ def _outcome(flag: str, summary: str, done: Completed, new: str) -> Pushed | Mov
 
 
 def _fetched(
-    repository: Repository, space: str, options: tuple[str, ...], remote: str, refs: Sequence[str],
+    repository: Repository,
+    space: str,
+    options: tuple[str, ...],
+    remote: str,
+    refs: Sequence[str],
     limit_seconds: float,
-) -> Completed:  # fmt: skip
+) -> Completed:
     """Fetch into refs below `space`, with a journal note: a fetch that is killed leaves locks."""
     with noted(repository, JournalNote(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
         git = journal.holding(repository.git)
@@ -307,9 +330,13 @@ def _fetched(
 
 
 def remote_command(
-    repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float,
+    repository: Repository,
+    options: tuple[str, ...],
+    remote: str,
+    refs: Sequence[str],
+    limit_seconds: float,
     git: Git | None = None,
-) -> Completed:  # fmt: skip
+) -> Completed:
     """Run a git command that talks to a remote, without prompts."""
     if not remote or remote.startswith("-"):
         raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")

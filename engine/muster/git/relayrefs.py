@@ -99,10 +99,11 @@ def agent_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dic
     commits = [(oid, blob, rest) for oid, (blob, rest) in split if blob]
     texts = objects.read([blob for _, blob, _ in commits])
     return {
-        oid: text.content for (oid, _, rest), text in zip(commits, texts, strict=True)
+        oid: text.content
+        for (oid, _, rest), text in zip(commits, texts, strict=True)
         if not isinstance(text, UnreadableError)
         and commit_tree(text.content) == object_id("tree", rest, format_of(oid))
-    }  # fmt: skip
+    }
 
 
 def _split_folder(raw: bytes, id_bytes: int) -> tuple[str, bytes]:

@@ -31,18 +31,30 @@ _FILTER: Final = "filter."
 _FILTERING: Final = ("clean", "smudge", "process")
 #: Keys that name a program, as git writes them, and the value that replaces them if the user sets none.
 _RUN: Final = {
-    "core.sshcommand": "", "core.askpass": "", "core.alternaterefscommand": "true",
-    **{f"{_FILTER}*.{name}": "" for name in _FILTERING}, f"{_FILTER}*.required": "false",
-    "diff.external": "", "diff.*.command": "cat", "diff.*.textconv": "cat",
-    "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm", "gpg.ssh.program": "ssh-keygen",
+    "core.sshcommand": "",
+    "core.askpass": "",
+    "core.alternaterefscommand": "true",
+    **{f"{_FILTER}*.{name}": "" for name in _FILTERING},
+    f"{_FILTER}*.required": "false",
+    "diff.external": "",
+    "diff.*.command": "cat",
+    "diff.*.textconv": "cat",
+    "gpg.program": "gpg",
+    "gpg.openpgp.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
     "gpg.ssh.defaultkeycommand": "",
-}  # fmt: skip
+}
 #: A list, which an empty value clears.
 _HELPER: Final = ("credential.helper", "credential.*.helper")
 #: Keys that no later setting can override.
 _REFUSED: Final = (
-    "core.gitproxy", "remote.*.vcs", "remote.*.uploadpack", "remote.*.receivepack", "gc.recentobjectshook",
-)  # fmt: skip
+    "core.gitproxy",
+    "remote.*.vcs",
+    "remote.*.uploadpack",
+    "remote.*.receivepack",
+    "gc.recentobjectshook",
+)
 
 
 class Setting(NamedTuple):

@@ -97,16 +97,24 @@ class RootRef:
             done = swap_ref(self.repository, self.name, commit, known.commit, reason="muster: renew")
         else:
             done = push_ref(
-                self.repository, remote=self.remote, ref=self.name, new=commit, expected=known.commit,
+                self.repository,
+                remote=self.remote,
+                ref=self.name,
+                new=commit,
+                expected=known.commit,
                 limit_seconds=self.limit_seconds,
-            )  # fmt: skip
+            )
         return done if isinstance(done, Moved | Rejected) else RefContents(commit, files)
 
 
 def update(
-    ref: ReplaceableRef, make: Callable[[RefContents], Mapping[str, bytes] | None], message: str, *,
-    attempts: Iterable[int], known: RefContents | None = None,
-) -> RefContents | Moved | Rejected:  # fmt: skip
+    ref: ReplaceableRef,
+    make: Callable[[RefContents], Mapping[str, bytes] | None],
+    message: str,
+    *,
+    attempts: Iterable[int],
+    known: RefContents | None = None,
+) -> RefContents | Moved | Rejected:
     """Replace what a ref holds with what `make` returns for it; if other writers were faster, call `make` again.
 
     `make` returns None to leave the ref as it is. `known` is what the ref is believed to hold: it is not read first.
@@ -126,9 +134,12 @@ def update(
 
 
 def store_files(
-    repository: Repository, ref: str, make: Callable[[RefContents], Mapping[str, bytes] | None], message: str,
+    repository: Repository,
+    ref: str,
+    make: Callable[[RefContents], Mapping[str, bytes] | None],
+    message: str,
     remote: str | None,
-) -> str:  # fmt: skip
+) -> str:
     """Update a ref here, and then that of a remote, with what `make` returns for each (see `update`). Return why that
     failed, or nothing."""
     for place in (None, remote) if remote is not None else (None,):
@@ -143,11 +154,13 @@ def store_files(
 def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
     """Return the plain files of a commit or a tree that can be read, and written on any file system."""
     entries = [
-        entry for entry in list_tree(repository, commit)
+        entry
+        for entry in list_tree(repository, commit)
         if entry.mode in REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))
-    ]  # fmt: skip
+    ]
     answers = list(repository.objects.read([entry.oid for entry in entries]))
     return {
         os.fsdecode(entry.path): answer.content
-        for entry, answer in zip(entries, answers, strict=True) if not isinstance(answer, UnreadableError)
-    }  # fmt: skip
+        for entry, answer in zip(entries, answers, strict=True)
+        if not isinstance(answer, UnreadableError)
+    }

@@ -85,9 +85,10 @@ class CommitSnapshot(_EntriesSnapshot):
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
         yield from self._files(
-            list_tree(self._repository, self.commit) if self._only is None
+            list_tree(self._repository, self.commit)
+            if self._only is None
             else find_entries(self._repository, self._objects, self.commit, self._only)
-        )  # fmt: skip
+        )
         if self._agent_refs:
             from muster.git.agents import AgentFiles
 

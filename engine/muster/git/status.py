@@ -41,9 +41,15 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
     if any(entry[:2] in _NOT_LOOKED_AT for entry in tracked.split(b"\0") if not entry.startswith(_LOOKED_AT)):
         raise UnknownChangesError("git does not look at every file of the work tree")
     listing = repository.git.output(
-        "--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
+        "--no-optional-locks",
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--no-renames",
+        "--untracked-files=all",
         "--ignore-submodules=none",
-    )  # fmt: skip
+    )
     by_path: dict[str, PathChange] = {}
     for record in listing.split(b"\0"):
         sort, _, rest = record.partition(b" ")

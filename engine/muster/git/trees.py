@@ -53,9 +53,7 @@ def find_entries(repository: Repository, objects: Objects, commit: str, paths: I
         yield Entry(mode, oid, sizes.get(oid), path)
 
 
-def _walk(
-    objects: Objects, commit: str, paths: Collection[bytes], id_bytes: int
-) -> dict[bytes, tuple[bytes, str]]:  # fmt: skip
+def _walk(objects: Objects, commit: str, paths: Collection[bytes], id_bytes: int) -> dict[bytes, tuple[bytes, str]]:
     entries: dict[bytes, tuple[bytes, str]] = {}
     asked, level = frozenset(paths), [(b"", f"{commit}^{{tree}}", _wanted(paths))]
     while level:

@@ -76,8 +76,16 @@ def run_maintenance(
 def _combine_packs(repository: Repository) -> None:
     """Combine the small packs into one, whether or not their objects are referenced."""
     try:
-        repository.git.run("-c", "pack.threads=1", "repack", "-d", "--geometric=2", "--quiet",
-                           "--no-write-bitmap-index", limit_seconds=_LIMIT_SECONDS)  # fmt: skip
+        repository.git.run(
+            "-c",
+            "pack.threads=1",
+            "repack",
+            "-d",
+            "--geometric=2",
+            "--quiet",
+            "--no-write-bitmap-index",
+            limit_seconds=_LIMIT_SECONDS,
+        )
     except (RepositoryError, OSError):
         return
     finally:

@@ -25,7 +25,7 @@ class EndedCommand:
 
 def run_command(
     arguments: Sequence[str], limit_seconds: float, *, environ: Mapping[str, str] | None = None, reads: bool = True
-) -> EndedCommand:  # fmt: skip
+) -> EndedCommand:
     """Run a command; after the limit it is killed with all its children. `reads`: return its output, else discard it.
     OSError or ValueError if it cannot be started."""
     pipe = subprocess.PIPE if reads else subprocess.DEVNULL

@@ -93,9 +93,7 @@ def exchange(
     there is none."""
     limit = urllib3.Timeout(total=deadline.require())  # for connections that are not ours: through a SOCKS proxy
     with sending(deadline):
-        return pool.request(
-            method, url, timeout=limit, preload_content=False, redirect=False, retries=False, **options
-        )  # fmt: skip
+        return pool.request(method, url, timeout=limit, preload_content=False, redirect=False, retries=False, **options)
 
 
 def reason(error: Exception, deadline: Deadline) -> str:

@@ -52,9 +52,15 @@ _MISSING = Because("kept", OF_ITSELF, "an unreadable file may hold this object, 
 _ANNOTATIONS: Path = ("metadata", "annotations")
 #: Kinds of objects that muster itself declares.
 _OWN = (
-    LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
-    MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
-)  # fmt: skip
+    LEASE,
+    MANAGED_CLUSTER_SET,
+    PLACEMENT_DECISION,
+    CLUSTER_DEPLOYMENT,
+    SIG_PLACEMENT_DECISION,
+    CLUSTER_PROFILE,
+    MANIFEST_WORK,
+    ADD_ON_PLACEMENT_SCORE,
+)
 
 
 def stage(view: View, refs: RefsRead, unsound: UnsoundObjects, withheld: HeldRemovals) -> Iterator[Decision]:

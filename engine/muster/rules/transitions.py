@@ -28,9 +28,15 @@ def condition(
 
 
 def condition_decision(
-    view: View, id_: ObjectId, type_: str, statement: tuple[str, str, str], because: Because, now: datetime,
-    horizon: datetime | None = None, generation: int | None = None,
-) -> Decision:  # fmt: skip
+    view: View,
+    id_: ObjectId,
+    type_: str,
+    statement: tuple[str, str, str],
+    because: Because,
+    now: datetime,
+    horizon: datetime | None = None,
+    generation: int | None = None,
+) -> Decision:
     """Decide a condition of an object: its status, reason and message, over what the last run derived."""
     decided = condition(view.conditions_before(id_).get(type_), *statement, now=now, generation=generation)
     return Decision(id_, ("status", "conditions", (type_,)), decided, because, horizon)
@@ -38,7 +44,7 @@ def condition_decision(
 
 def unchanged_condition(
     id_: ObjectId, type_: str, before: Tree, because: Because, horizon: datetime | None = None
-) -> Decision:  # fmt: skip
+) -> Decision:
     """Decide a condition with its known value."""
     value = {name: field for name, field in before.items() if name != "type"}
     return Decision(id_, ("status", "conditions", (type_,)), value, because, horizon)

@@ -82,9 +82,10 @@ class Since:
         committed = changed_paths(question.repository, last, question.commit) if last != question.commit else ()
         written = self.state.written()
         landed = frozenset(
-            change.path for change in committed
+            change.path
+            for change in committed
             if self.facts.steady and change.new == Blob(_FILE, written.get(change.path, ""))
-        )  # fmt: skip
+        )
         others = (change for change in committed if change.path not in landed)
         missing = set[str]() if question.resumes else written.keys() - landed
         return frozenset((*data_of(question.files.changes), *data_of(others), *missing))
@@ -170,22 +171,29 @@ def _pulses_sent(since: Since) -> Touched:
 #: The rows that checks and decisions share.
 CHANGED: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("a data file changed", Affects.NEIGHBOURHOODS, lambda since: _of_files(since, since.paths)),
-    ChangeRow("time changes a decision", Affects.NEIGHBOURHOODS,
-        lambda since: Touched(frozenset(since.state.due(since.question.second)))),
+    ChangeRow(
+        "time changes a decision",
+        Affects.NEIGHBOURHOODS,
+        lambda since: Touched(frozenset(since.state.due(since.question.second))),
+    ),
     ChangeRow("an agent's ref is gone", Affects.FLEET, _agent_ref_gone),
     ChangeRow("a ref that does not count has changed", Affects.FLEET, _odd_ref_moved),
     ChangeRow("an agent reported", Affects.NEIGHBOURHOODS, _agents_spoke),
     ChangeRow("a file is incomplete", Affects.NEIGHBOURHOODS, _files_slipped),
-)  # fmt: skip
+)
 BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
-    ChangeRow("it is earlier than at the last run", Affects.FLEET,
-        lambda since: since.question.second < since.facts.now),
+    ChangeRow(
+        "it is earlier than at the last run", Affects.FLEET, lambda since: since.question.second < since.facts.now
+    ),
     ChangeRow("history was rewritten", Affects.FLEET, _history_rewritten),
-    ChangeRow("a further repository stopped or resumed answering", Affects.FLEET,
-        lambda since: since.facts.withheld != withheld_of(since.question)),
+    ChangeRow(
+        "a further repository stopped or resumed answering",
+        Affects.FLEET,
+        lambda since: since.facts.withheld != withheld_of(since.question),
+    ),
     *CHANGED,
     ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
-)  # fmt: skip
+)
 
 
 def touched_since(
@@ -334,13 +342,22 @@ _OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST, Code.
 #: What no record of a neighbourhood can contain, because it concerns several.
 NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
     ChangeRow("a file is incomplete", Affects.FLEET, _not_whole),
-    ChangeRow("not all agents could be reached", Affects.FLEET,
-        lambda checking: bool(checking.fleet.refs.unheard - checking.fleet.refs.withheld)),
-    ChangeRow("an admission policy of the fleet reads other objects", Affects.FLEET,
-        lambda checking: reads_other_objects(checking.fleet)),
-    ChangeRow("a finding concerns many objects", Affects.FLEET,
-        lambda checking: any(finding.code in _OF_MANY or is_fault(finding) for finding in checking.findings)),
-)  # fmt: skip
+    ChangeRow(
+        "not all agents could be reached",
+        Affects.FLEET,
+        lambda checking: bool(checking.fleet.refs.unheard - checking.fleet.refs.withheld),
+    ),
+    ChangeRow(
+        "an admission policy of the fleet reads other objects",
+        Affects.FLEET,
+        lambda checking: reads_other_objects(checking.fleet),
+    ),
+    ChangeRow(
+        "a finding concerns many objects",
+        Affects.FLEET,
+        lambda checking: any(finding.code in _OF_MANY or is_fault(finding) for finding in checking.findings),
+    ),
+)
 
 
 def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
@@ -399,8 +416,10 @@ def _decided_elsewhere(deciding: Deciding) -> bool:
     decided = deciding.run.fleet.decided
     return any(
         decided.get(id_) is not decisions
-        for summary in deciding.part.summaries.values() for id_, decisions in summary.decisions() if decisions
-    )  # fmt: skip
+        for summary in deciding.part.summaries.values()
+        for id_, decisions in summary.decisions()
+        if decisions
+    )
 
 
 def _fleet_differs(deciding: Deciding) -> bool:
@@ -415,10 +434,15 @@ def _terms_differ(deciding: Deciding) -> frozenset[int]:
     from muster.rules.given import differs
 
     part, given, summaries = deciding.part, deciding.given, deciding.part.summaries
-    differing = frozenset(
-        id_ for id_, name, before in part.state.given(part.chosen)
-        if (rest := summaries.get(name)) and differs(before, given.about(rest.objects, rest.decided, rest.asked))
-    ) if summaries else frozenset[int]()  # fmt: skip
+    differing = (
+        frozenset(
+            id_
+            for id_, name, before in part.state.given(part.chosen)
+            if (rest := summaries.get(name)) and differs(before, given.about(rest.objects, rest.decided, rest.asked))
+        )
+        if summaries
+        else frozenset[int]()
+    )
     if len(differing) > MOST * part.state.count():
         _require_assumed(part, given.terms)
     return differing

@@ -63,7 +63,7 @@ class RunAnswer:
                 kept = self.kept
                 state.replace(
                     self.facts, kept.homes, self.gone, kept.steps, all_steps=kept.all_steps, landed=not self.resumes
-                )  # fmt: skip
+                )
             elif self.gone is None:
                 state.drop(self.unkept)
         except sqlite3.Error:
@@ -78,10 +78,17 @@ def facts_of(
     assert run.terms is not None
     tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.terms.of(Allowance)
     return RunRecord(
-        commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
-        memory=question.remembered.at, lease_floor=run.terms.of(LeaseFloor).seconds,
+        commit=question.commit,
+        now=question.second,
+        tips_digest=digest(tips.encode()),
+        withheld=withheld_of(question),
+        memory=question.remembered.at,
+        lease_floor=run.terms.of(LeaseFloor).seconds,
         given=GivenTerms(run.terms).text,
-        settings=run.fleet.settings.spec, holds=allowance.terms, frozen=allowance.frozen, usage=allowance.usage,
+        settings=run.fleet.settings.spec,
+        holds=allowance.terms,
+        frozen=allowance.frozen,
+        usage=allowance.usage,
         held=tuple(run.fleet.held),
         # What a file of the first run once contained is known only afterwards.
         steady=not (run.files and goes_on(run)) and not (first and (loose or damaged)),
@@ -91,7 +98,7 @@ def facts_of(
         loose=tuple(finding for finding in loose if finding.code != Code.AGENTS_REMOTE_NOT_HEARD),
         failed=tuple(finding for finding in run.fleet.findings if finding.code in OF_FAILURES),
         inputs=RunInputs(tips, tuple(sorted(question.remembered.memory.items(), key=itemgetter(0)))),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

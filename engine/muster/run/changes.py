@@ -58,10 +58,13 @@ _SKIP = Regex(r"(?i)\[([^\]\[]*\b(?:skip|no[- _]?ci)\b[^\]\[]*)\]|\*\*\*(no_ci)\
 _REFERENCES = tuple(
     Regex(pattern)
     for pattern in (
-        rf"((?:^|[^{WORD}])@)([{WORD}])", rf"(#)([{WORD}])", rf"((?:^|[^{WORD}])[!&$%~])(\p{{Nd}})",
-        r"(?i)(\bGH-)(\p{Nd})", r"(?i)(/(?:issues|pulls?|merge_requests|epics|work_items)/)(\p{Nd})",
+        rf"((?:^|[^{WORD}])@)([{WORD}])",
+        rf"(#)([{WORD}])",
+        rf"((?:^|[^{WORD}])[!&$%~])(\p{{Nd}})",
+        r"(?i)(\bGH-)(\p{Nd})",
+        r"(?i)(/(?:issues|pulls?|merge_requests|epics|work_items)/)(\p{Nd})",
     )
-)  # fmt: skip
+)
 #: Each of those has one of these in it.
 _PAGES = ("issues", "pull", "pulls", "merge_requests", "epics", "work_items")
 _SIGNS = ("@", "#", "!&$%~", ("gh-",), tuple(f"/{page}/" for page in _PAGES))

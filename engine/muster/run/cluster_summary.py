@@ -83,12 +83,15 @@ class ClusterSummary:
         body, kind = run.fleet.whole(id_) or {}, kind_of(id_)
         headline = run.fleet.decisions(id_).get(("status", "conditions", (kind.headline,)))
         return cls(
-            id_, body, cluster_state(id_, body), version_of(body),
+            id_,
+            body,
+            cluster_state(id_, body),
+            version_of(body),
             None if headline is None else headline.horizon,
             tuple(sorted(_leases(run, id_), key=lambda lease: (not lease.counts, lease.id))),
             tuple(_taints(run, id_, body)),
             tuple((str(row.get("action")), str(row.get("remedy"))) for row in mappings_at(body, *map(str, ORIGINS))),
-        )  # fmt: skip
+        )
 
     @property
     def lease(self) -> LeaseSummary | None:
@@ -142,9 +145,14 @@ def _taints(run: Run, id_: ObjectId, body: Tree) -> Iterator[TaintSummary]:
         key, effect = str(one.get("key")), str(one.get("effect"))
         file = declared.get((key, effect))
         yield TaintSummary(
-            key, str(one.get("value") or ""), effect, str(one.get("timeAdded") or ""),
-            None if file else rules.get((key, effect)), "" if file else policies.get((key, effect), ""), file,
-        )  # fmt: skip
+            key,
+            str(one.get("value") or ""),
+            effect,
+            str(one.get("timeAdded") or ""),
+            None if file else rules.get((key, effect)),
+            "" if file else policies.get((key, effect), ""),
+            file,
+        )
 
 
 def _taint_rules(decisions: Mapping[Path, Decision]) -> Iterator[tuple[tuple[str, ...], Decision]]:

@@ -74,12 +74,13 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     shown = {change.object for change in moved}
     found = [
         change
-        for id_ in differing if not PLACEMENT_DECISION.has(id_)
+        for id_ in differing
+        if not PLACEMENT_DECISION.has(id_)
         for change in object_changes(
             id_, was.get(id_), now.get(id_), partial(source_of, head.last.fleet, id_), set_of(head.first.fleet, id_)
         )
         if not (id_ in shown and change.fact.sort in UNTOLD)
-    ]  # fmt: skip
+    ]
     before, after = _declared(base, head, paths)
     edits = list(edited(base.first.fleet, head.first.fleet, _in_files(base, head, paths)))
     names = {(change.object, change.field) for change in edits}

@@ -119,9 +119,10 @@ def _folders(listed: Iterable[ListedFile]) -> frozenset[str]:
     """The folders of clusters."""
     ends = tuple(f"/{name}" for name in _CLUSTER)
     return frozenset(
-        dirname(file.path) for file in listed
+        dirname(file.path)
+        for file in listed
         if not file.ref and file.path.endswith(ends) and not file.path.startswith(FOLDER)
-    )  # fmt: skip
+    )
 
 
 def _within(path: str, folders: frozenset[str]) -> str:

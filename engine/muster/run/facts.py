@@ -78,13 +78,20 @@ _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
 }
 #: Why a Rollout is not complete, as far as it is news.
 _ROLLOUT_REASONS: Final = {
-    "Invalid": "invalid", "Waiting": "waiting", "Stopped": "stopped", "RollingBack": "rolling back",
-    "RolledBack": "rolled back", "Paused": "paused",
-}  # fmt: skip
+    "Invalid": "invalid",
+    "Waiting": "waiting",
+    "Stopped": "stopped",
+    "RollingBack": "rolling back",
+    "RolledBack": "rolled back",
+    "Paused": "paused",
+}
 #: States of a cluster in a rollout that are news.
 _ROLLOUT_WORDS: Final = {
-    "Progressing": "being updated", "Succeeded": "updated", "Failed": "failed to update", "TimeOut": "failed to update",
-}  # fmt: skip
+    "Progressing": "being updated",
+    "Succeeded": "updated",
+    "Failed": "failed to update",
+    "TimeOut": "failed to update",
+}
 #: Buckets of a pool's cluster that are news.
 _BUCKET_WORDS: Final = {"assignable": "assignable", "standby": "standing by", "broken": "broken"}
 
@@ -262,7 +269,24 @@ def _why_broken(body: Tree) -> str:
 
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
-    _report, _conditions, _taints, _remedies, _rollouts, _rollout, _scores, _blocks,
-    _freezes, _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
-    _generation, _set, _members, _lease, _projections,
-)  # fmt: skip
+    _report,
+    _conditions,
+    _taints,
+    _remedies,
+    _rollouts,
+    _rollout,
+    _scores,
+    _blocks,
+    _freezes,
+    _held,
+    _pending,
+    _claim,
+    _pool,
+    _pool_cluster,
+    _agent_ref,
+    _generation,
+    _set,
+    _members,
+    _lease,
+    _projections,
+)

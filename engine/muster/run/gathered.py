@@ -118,9 +118,11 @@ def joined(done: RunAnswer, gathered: Gathered, outcomes: Sequence[ShardOutcome]
         fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
         last = replace(last, fleet=fleet)
     settled = replace(
-        settled, last=last, files=StoredFiles(gathered.texts, dict(sorted(files.items()))),
+        settled,
+        last=last,
+        files=StoredFiles(gathered.texts, dict(sorted(files.items()))),
         changes=ChangesByObject(rows),
-    )  # fmt: skip
+    )
     return replace(done, settled=settled, looked_at=looked_at, rest=gathered.kept)
 
 

@@ -274,9 +274,13 @@ def _orphans(fleet: Fleet) -> frozenset[ObjectId]:
 
 
 def _home(
-    fleet: Fleet, terms: Terms | None, given: "GivenTerms | None", name: str, gathered: _Gathered,
+    fleet: Fleet,
+    terms: Terms | None,
+    given: "GivenTerms | None",
+    name: str,
+    gathered: _Gathered,
     lonely: frozenset[ObjectId] | None,
-) -> Home:  # fmt: skip
+) -> Home:
     """The record of a neighbourhood; in a check, with what references to it and from it need of the rest."""
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
@@ -284,24 +288,33 @@ def _home(
     troubled = not ids.isdisjoint(fleet.broken)
     read = [] if shared or troubled else sorted(read_by_others(fleet, sound), key=lambda obj: obj.id)
     asked = _asked(terms) if terms is not None else set[ObjectId]()
-    summary = encode(StoredSummary(
-        tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
-        tuple(sorted(gathered.held, key=repr)),
-        tuple(sorted(terms.of(Disrupted).clusters & ids)) if terms else (),
-        tuple(sorted(asked & ids)),
-        () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
-    ))  # fmt: skip
+    summary = encode(
+        StoredSummary(
+            tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
+            tuple(sorted(gathered.held, key=repr)),
+            tuple(sorted(terms.of(Disrupted).clusters & ids)) if terms else (),
+            tuple(sorted(asked & ids)),
+            () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
+        )
+    )
     either = [*gathered.horizons, *gathered.pulses]
     return Home(
-        name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
-        due=_second(earliest(*either)), settled=_second(earliest(*gathered.horizons)),
-        digest=digest(summary), summary=summary,
+        name,
+        frozenset(gathered.names),
+        frozenset(gathered.files),
+        shared=shared,
+        troubled=troubled,
+        due=_second(earliest(*either)),
+        settled=_second(earliest(*gathered.horizons)),
+        digest=digest(summary),
+        summary=summary,
         given="" if given is None else given.about(read, (fleet.decisions(obj.id) for obj in read), asked),
         totals=_totals(fleet, ids, sound, gathered, lonely),
         findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
-        words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
+        words=last_words(fleet, ids),
+        failures=[failure_row(one, in_order(one)) for one in gathered.failed],
         written=gathered.written,
-    )  # fmt: skip
+    )
 
 
 def _given(terms: Terms | None, *, priced: bool) -> "GivenTerms | None":
@@ -320,9 +333,12 @@ def _asked(terms: Terms) -> set[ObjectId]:
 
 
 def _totals(
-    fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered,
+    fleet: Fleet,
+    ids: Collection[ObjectId],
+    sound: Iterable[Object],
+    gathered: _Gathered,
     lonely: frozenset[ObjectId] | None,
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """What the neighbourhood adds to the totals of the fleet."""
     names, types = [_kind_total(obj.kind) for obj in sound], set[str]()
     for id_ in ids:

@@ -53,9 +53,12 @@ NOTHING_WANTED: Final = Wanted()
 
 
 def answer(
-    question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED,
+    question: Question,
+    state: RunState | None,
+    workers: "Workers | None" = None,
+    wanted: Wanted = NOTHING_WANTED,
     earlier: RunAnswer | None = None,
-) -> RunAnswer:  # fmt: skip
+) -> RunAnswer:
     """Answer from the state if possible, else with a full run: in shards if there are `workers`. The state may have the
     answer of an `earlier` run that did not land."""
     why = "nothing can be kept (see muster version)"
@@ -124,10 +127,12 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
     homes = state.kept(chosen)
     edited = {file.path for file in state.files(home_ for home_, home in homes.items() if home.steps)} & touched.labels
     wide = bool(
-        wanted.wide or facts.holds or facts.totals.get("held")
+        wanted.wide
+        or facts.holds
+        or facts.totals.get("held")
         or any(home.wide or home.troubled or (home.steps and id_ in named) for id_, home in homes.items())
         or any(not path.startswith(FOLDER) for path in edited)
-    )  # fmt: skip
+    )
     part = FleetPart(question, state, facts, touched, chosen)
     return run_part(part.larger(wide=True) if wide else part)
 
@@ -135,13 +140,20 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
 def _unchanged(question: Question, state: RunState, facts: RunRecord) -> RunAnswer:
     """Answer if nothing changed and nothing is due: with the findings of the last run."""
     findings = (
-        *state.findings(()), *facts.loose, *facts.failed,
+        *state.findings(()),
+        *facts.loose,
+        *facts.failed,
         *map(withheld_remote, question.agents.withheld if question.agents else ()),
-    )  # fmt: skip
+    )
     fleet = FleetWithPolicies(
-        {}, {}, settings=Settings(facts.settings), findings=findings, held=facts.held,
-        wakes=rest_wakes(state, ()), beyond=Beyond(),
-    )  # fmt: skip
+        {},
+        {},
+        settings=Settings(facts.settings),
+        findings=findings,
+        held=facts.held,
+        wakes=rest_wakes(state, ()),
+        beyond=Beyond(),
+    )
     run = Run(fleet, question.instant, question.decided)
     return RunAnswer(
         Settled(run, run, {}, [], rested=True),

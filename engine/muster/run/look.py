@@ -163,9 +163,15 @@ def _kept(settled: Settled, findings: Collection[Finding], object_format: str) -
     """The records of a run for the state."""
     run = settled.last
     return keep(
-        run.fleet, run.terms, run.now, findings, written=settled.files, there=settled.first.fleet.read.parts,
-        failed=run.failures, object_format=object_format,
-    )  # fmt: skip
+        run.fleet,
+        run.terms,
+        run.now,
+        findings,
+        written=settled.files,
+        there=settled.first.fleet.read.parts,
+        failed=run.failures,
+        object_format=object_format,
+    )
 
 
 def rest_wakes(state: RunState, but: Collection[int]) -> tuple[Wake, ...]:

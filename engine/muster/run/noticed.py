@@ -20,6 +20,13 @@ def notices_of(path: str, before: Tree, after: Tree, commit: str, now: datetime)
         fact = change.fact
         released = change.was.note if change.was and change.now is None and fact.sort == "held" else ""
         yield Notice(
-            id_, fact.sort, fact.name, change.was.text if change.was else "", change.now.text if change.now else "",
-            change.note or released, str(change), commit, now,
-        )  # fmt: skip
+            id_,
+            fact.sort,
+            fact.name,
+            change.was.text if change.was else "",
+            change.now.text if change.now else "",
+            change.note or released,
+            str(change),
+            commit,
+            now,
+        )

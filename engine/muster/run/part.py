@@ -165,12 +165,13 @@ class FleetPart:
     def loose(self) -> tuple[Finding, ...]:
         """The findings of no neighbourhood at the last run, in files that are not evaluated."""
         return tuple(
-            finding for finding in self.facts.loose
+            finding
+            for finding in self.facts.loose
             if (finding.file or self.near)
             and finding.file not in self.touched.labels
             and finding.file not in self.paths
             and finding.file.partition(":")[0] not in self._read_refs
-        )  # fmt: skip
+        )
 
     @cached_property
     def _read_refs(self) -> frozenset[str]:
@@ -195,14 +196,15 @@ class FleetPart:
             standing, read = fleet.beyond.standing, {part.source.label for part in fleet.read.parts}
             files = {part.source.label for part in fleet.read.parts if part.id not in standing} | self.touched.labels
             yield from (
-                finding for finding in fleet.findings
+                finding
+                for finding in fleet.findings
                 if finding.file in files
                 or (not finding.file and finding.object is not None and finding.object not in standing)
                 or finding.code == Code.AGENTS_REMOTE_NOT_HEARD
                 or finding.code in OF_FAILURES
                 or (":" in finding.file and finding.file not in read)
                 or finding.file in self._read_refs
-            )  # fmt: skip
+            )
         yield from self.others
 
     @cached_property

@@ -24,8 +24,12 @@ class Provisional(RunState):
         """Make an empty one."""
         self._version = ""
         self._db = sqlite3.connect("", isolation_level=None)
-        for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF",
-                     "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+        for line in (
+            "PRAGMA trusted_schema = OFF",
+            "PRAGMA journal_mode = OFF",
+            "PRAGMA synchronous = OFF",
+            "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)",
+        ):
             self._db.execute(line)
         self._begin()
         self._last = 0

@@ -172,11 +172,14 @@ def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
 def tips_of(question: Question) -> str:
     """Return the agents' refs as text, a line each: the name, the commit (after a `?` if the ref was not read), and a
     digest of further facts if there are any. There are many, and every run compares them: hence no tree."""
-    return "\n".join([
-        f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
-        else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
-        for ref in question.refs
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"{ref.name} {ref.commit}"
+            if not (ref.refused or ref.unread or ref.identity)
+            else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
+            for ref in question.refs
+        ]
+    )
 
 
 def refs_by_name(tips: str) -> dict[str, str]:

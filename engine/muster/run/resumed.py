@@ -38,9 +38,11 @@ def resumed(earlier: RunAnswer, answer: RunAnswer, state: RunState) -> RunAnswer
     left = _left(state, {change.object for change in earlier.settled.changes}, gone)
     changes = (change for change in earlier.settled.changes if change.object in left)
     settled = replace(
-        answer.settled, last=last, files=dict(sorted({**files, **answer.settled.files}.items())),
+        answer.settled,
+        last=last,
+        files=dict(sorted({**files, **answer.settled.files}.items())),
         changes=sorted((*changes, *answer.settled.changes), key=lambda change: (change.object, change.field)),
-    )  # fmt: skip
+    )
     facts = answer.facts
     if facts is not None and earlier.facts is not None:
         facts = replace(facts, steady=facts.steady and earlier.facts.steady)

@@ -69,10 +69,16 @@ class Run:
         """Disruptive effects that a budget holds back, or that wait for approval: object, effect, reason, and the topic
         of the proposal."""
         return [
-            {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
-             "effect": h.effect, "reason": h.reason, **({"topic": h.wait.topic} if h.wait else {})}
+            {
+                "kind": h.object.kind,
+                "namespace": h.object.namespace,
+                "name": h.object.name,
+                "effect": h.effect,
+                "reason": h.reason,
+                **({"topic": h.wait.topic} if h.wait else {}),
+            }
             for h in self.fleet.held
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -33,9 +33,12 @@ _Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 
 
 def settle(
-    snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None,
+    snapshot: Snapshot,
+    now: datetime,
+    published: Memory = NOTHING_PUBLISHED,
+    witness: Witness | None = None,
     scope: Scope = WHOLE,
-) -> Settled:  # fmt: skip
+) -> Settled:
     """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times.
 
     A `witness` records the first pass.

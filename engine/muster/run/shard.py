@@ -140,9 +140,13 @@ class ShardFiles(Snapshot):
         self.commit = shard.common.commit
         common = shard.common
         self.agents = Agents(
-            shard.present, common.asked, shard.gone, withheld=common.withheld, identities=shard.identities,
+            shard.present,
+            common.asked,
+            shard.gone,
+            withheld=common.withheld,
+            identities=shard.identities,
             retired=shard.retired,
-        )  # fmt: skip
+        )
 
     @cached_property
     def past(self) -> "_Unasked":

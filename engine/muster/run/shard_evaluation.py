@@ -130,19 +130,25 @@ class _Evaluation:
     def _beyond(self) -> Beyond:
         common = self.common
         return Beyond(
-            standing=self.standing, counts=dict.fromkeys(ALL, _COUNTLESS), adapters=common.adapters,
-            derived=not common.fresh, asked=False, lease_floor=common.lease_floor, files_unseen=True,
+            standing=self.standing,
+            counts=dict.fromkeys(ALL, _COUNTLESS),
+            adapters=common.adapters,
+            derived=not common.fresh,
+            asked=False,
+            lease_floor=common.lease_floor,
+            files_unseen=True,
             names=frozenset(f"{SET}{name}" for name in common.sets or ()),
-        )  # fmt: skip
+        )
 
     def _own(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings about these neighbourhoods, without those about what all shards share."""
         return [
-            finding for finding in findings
+            finding
+            for finding in findings
             if finding.file not in self.context
             and not finding.file.startswith(PREFIX)
             and (finding.file or (finding.object is not None and finding.object not in self.standing))
-        ]  # fmt: skip
+        ]
 
     def _odd(self) -> set[str]:
         """The files that must be compared with their earlier content, or hold no object of these neighbourhoods, or one
@@ -189,10 +195,15 @@ class _Evaluation:
             again = home.name in doubtful or bool(home.totals.get(ORPHANS))  # its cluster has a name like another's
             locals_.append(
                 NeighbourhoodAnswer(
-                    record, home.due, tuple(ids.get(home.name, ())),
-                    written_here, transitions.get(home.name, ()), sent, again,
+                    record,
+                    home.due,
+                    tuple(ids.get(home.name, ())),
+                    written_here,
+                    transitions.get(home.name, ()),
+                    sent,
+                    again,
                 )
-            )  # fmt: skip
+            )
         return Answered(tuple(locals_), kept.loose, frozenset(self._odd() | (files.keys() - written)))
 
     def _due(self, run: Run, home: Home, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]) -> int | None:

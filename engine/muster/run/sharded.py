@@ -88,9 +88,16 @@ def check_in_shards(
     listed, aside = _listing(question)
     with executor:
         run = _Sharded(
-            question, aside, question.repository.objects, executor, files,
-            fresh=False, adapters=True, lease_floor=0, sets=frozenset(),
-        )  # fmt: skip
+            question,
+            aside,
+            question.repository.objects,
+            executor,
+            files,
+            fresh=False,
+            adapters=True,
+            lease_floor=0,
+            sets=frozenset(),
+        )
         for _ in range(_MOST_ROUNDS):
             try:
                 run.cut_up(listed or _listing(question)[0])
@@ -179,10 +186,17 @@ class _Sharded:
         if self.fresh is None or self.adapters is None:
             self.fresh, self.adapters = not groups.derived, groups.adapters
         common = SharedContext(
-            this_program(), question.commit, question.instant,
-            self._pieces(groups.common), agents.asked, self.fresh, self.adapters, twice=self.twice,
-            withheld=agents.withheld, object_format=question.repository.object_format,
-        )  # fmt: skip
+            this_program(),
+            question.commit,
+            question.instant,
+            self._pieces(groups.common),
+            agents.asked,
+            self.fresh,
+            self.adapters,
+            twice=self.twice,
+            withheld=agents.withheld,
+            object_format=question.repository.object_format,
+        )
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)
         if self.sets is not None and not self.sets:
@@ -207,10 +221,15 @@ class _Sharded:
         behind = None if identities is None else {name: identities[name] for name in names if name in identities}
         memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
         return Shard(
-            self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
-            agents.present.intersection(names), agents.gone.intersection(names),
-            agents.retired.intersection(names), behind, memory,
-        )  # fmt: skip
+            self.common,
+            tuple(names),
+            self._pieces([file for name in names for file in self.cut.homes[name]]),
+            agents.present.intersection(names),
+            agents.gone.intersection(names),
+            agents.retired.intersection(names),
+            behind,
+            memory,
+        )
 
     # -- deciding the shards
 

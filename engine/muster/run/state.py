@@ -89,9 +89,18 @@ _LEAST_TICKS, _BYTES_A_TICK = 50, 1 << 14
 _MAX_VALUE_BYTES, _MAX_FILE_BYTES = 1 << 28, 1 << 35
 #: Errors of the machine, not of the file: locked for long, a disk that is full.
 _PASSING: Final = frozenset(
-    (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
-     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
-)  # fmt: skip
+    (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+    )
+)
 #: How many values go into one statement.
 _AT_ONCE: Final = 500
 #: How many decoded summaries are cached at most, of some ten KiB each.
@@ -175,8 +184,12 @@ class RunState:
             for line in ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"):
                 self._db.execute(line)
             _require_schema(self._db)
-            for line in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF", "PRAGMA temp_store = MEMORY",
-                         "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+            for line in (
+                "PRAGMA journal_mode = WAL",
+                "PRAGMA synchronous = OFF",
+                "PRAGMA temp_store = MEMORY",
+                "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)",
+            ):
                 self._db.execute(line)
         except BaseException:
             self.close()
@@ -392,9 +405,15 @@ class RunState:
     # -- writing
 
     def replace(
-        self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None,
-        steps: Mapping[str, bytes] | None = None, *, all_steps: bool = False, landed: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        facts: RunRecord,
+        homes: Iterable[Home],
+        gone: Iterable[int] | None,
+        steps: Mapping[str, bytes] | None = None,
+        *,
+        all_steps: bool = False,
+        landed: bool = True,
+    ) -> None:
         """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
         all), in one transaction. `landed`: the files that the others wrote are there."""
         self._most_ticks = sys.maxsize  # writing takes as long as there is to write
@@ -448,12 +467,21 @@ class RunState:
             "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
-                    number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.given,
-                    home.summary, encode(home.totals), encode(home.findings) if home.findings else None,
+                    number,
+                    home.name,
+                    home.shared,
+                    home.troubled,
+                    home.due,
+                    home.settled,
+                    home.digest,
+                    home.given,
+                    home.summary,
+                    encode(home.totals),
+                    encode(home.findings) if home.findings else None,
                 )
                 for number, home in homes
             ],
-        )  # fmt: skip
+        )
         words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
         self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)
         failures = ((number, *failed) for number, home in homes for failed in home.failures)

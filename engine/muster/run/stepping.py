@@ -37,9 +37,10 @@ def progressing(part: FleetPart, kept: KeptNeighbourhoods, fleet: FleetWithPolic
     before = dict(read_summaries(part.state.summaries_of(differing)))
     try:
         progressed = frozenset(
-            name for home, summary in read_summaries((home.name, home.summary) for home in differing.values())
+            name
+            for home, summary in read_summaries((home.name, home.summary) for home in differing.values())
             for name in _progressed(before[home], summary)
-        )  # fmt: skip
+        )
     except _MoreChanged:
         return None
     read_by_projections = any(not projection.source.of_cluster for projection in fleet.compiled.of(Projection))

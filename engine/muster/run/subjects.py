@@ -19,36 +19,65 @@ from muster.run.facts import Fact
 LONGEST: Final = 72
 #: What subject lines call objects of a kind; others have the kind's name.
 NOUNS: Final = {
-    "ManagedCluster": "cluster", "Cluster": "cluster", "NodePool": "node pool", "Placement": "placement",
-    "AdapterReport": "report", "ClusterDeployment": "pool cluster", "ClusterClaim": "claim", "Rollout": "rollout",
-}  # fmt: skip
+    "ManagedCluster": "cluster",
+    "Cluster": "cluster",
+    "NodePool": "node pool",
+    "Placement": "placement",
+    "AdapterReport": "report",
+    "ClusterDeployment": "pool cluster",
+    "ClusterClaim": "claim",
+    "Rollout": "rollout",
+}
 _MORE_NOUNS: Final = {
     **NOUNS,
-    "ManagedClusterSet": "cluster set", "ManagedClusterSetBinding": "set binding", "ManagedClusterAddOn": "add-on",
-    "MultiClusterIngress": "ingress", "ClusterPool": "pool", "ClusterProfile": "cluster profile",
-    "Projection": "projection", "CertificateSigningRequest": "certificate request", "ManifestWork": "work",
-}  # fmt: skip
+    "ManagedClusterSet": "cluster set",
+    "ManagedClusterSetBinding": "set binding",
+    "ManagedClusterAddOn": "add-on",
+    "MultiClusterIngress": "ingress",
+    "ClusterPool": "pool",
+    "ClusterProfile": "cluster profile",
+    "Projection": "projection",
+    "CertificateSigningRequest": "certificate request",
+    "ManifestWork": "work",
+}
 #: Objects that need no noun before their name.
 _PLAIN: Final = frozenset(("cluster", "placement"))
 #: Kinds that only record what happened to others: shown only if nothing else happened.
-_RECORDS: Final = frozenset((
-    "Fleet", "ClusterPool", "ClusterDeployment", "ClusterProfile", "ManagedClusterSet", "ManagedClusterSetBinding",
-    "Rollout",
-))  # fmt: skip
+_RECORDS: Final = frozenset(
+    (
+        "Fleet",
+        "ClusterPool",
+        "ClusterDeployment",
+        "ClusterProfile",
+        "ManagedClusterSet",
+        "ManagedClusterSetBinding",
+        "Rollout",
+    )
+)
 _RANKS: Final[Mapping[str, int]] = {
     word: rank
-    for rank, words in enumerate((
-        ("Unknown", "denied and silent"),
-        ("unavailable", "not ready", "not reconciled", "broken", "failed to update", "exceeded",
-         "stopped", "rolling back"),
-        ("kept from removal", "awaiting approval", "frozen", "not satisfied"),
-        ("available", "ready", "reconciled", "no longer exceeded", "no longer frozen"),
-        ("accepted", "denied", "denied but heard", "not joined", "removed"),
-        ("applied", "lifted", "rerouted"),
-        ("rescheduled",),
-    ))
+    for rank, words in enumerate(
+        (
+            ("Unknown", "denied and silent"),
+            (
+                "unavailable",
+                "not ready",
+                "not reconciled",
+                "broken",
+                "failed to update",
+                "exceeded",
+                "stopped",
+                "rolling back",
+            ),
+            ("kept from removal", "awaiting approval", "frozen", "not satisfied"),
+            ("available", "ready", "reconciled", "no longer exceeded", "no longer frozen"),
+            ("accepted", "denied", "denied but heard", "not joined", "removed"),
+            ("applied", "lifted", "rerouted"),
+            ("rescheduled",),
+        )
+    )
     for word in words
-}  # fmt: skip
+}
 _OTHER, _REPORT, _QUIET, _HELD, _RECORD = range(7, 12)
 _MOST_NAMES: Final = 3
 _LONGEST_NAMES: Final = 40

@@ -317,9 +317,13 @@ AFTER_CHECKING: Final[tuple[ChangeRow[Deciding], ...]] = (
 
 
 def _keep(
-    state: RunState, question: Question, homes: Collection[Home], totals: Mapping[str, int],
-    loose: Collection[Finding], gone: frozenset[int] | None,
-) -> None:  # fmt: skip
+    state: RunState,
+    question: Question,
+    homes: Collection[Home],
+    totals: Mapping[str, int],
+    loose: Collection[Finding],
+    gone: frozenset[int] | None,
+) -> None:
     with contextlib.suppress(sqlite3.Error):
         state.replace(_record(question, totals, loose), homes, gone)
 
@@ -327,7 +331,10 @@ def _keep(
 def _record(question: Question, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
     tips = tips_of(question)
     return RunRecord(
-        question.commit, totals={name: n for name, n in sorted(totals.items()) if n}, loose=tuple(loose),
-        tips_digest=digest(tips.encode()), inputs=RunInputs(tips),
+        question.commit,
+        totals={name: n for name, n in sorted(totals.items()) if n},
+        loose=tuple(loose),
+        tips_digest=digest(tips.encode()),
+        inputs=RunInputs(tips),
         slips=(sorted({change.path for change in question.files.changes}), []),
-    )  # fmt: skip
+    )

@@ -63,7 +63,7 @@ def test_a_table_is_checked(muster: Run, tmp_path: Path) -> None:
         ((), "--table needs --remote or --relay"),
         (("--remote", "x", "--tcp", "a:1"), "--tcp does not go with --table"),
         (("--remote", "x", "--detect-period", "1s"), "--detect-period does not go with --table"),
-    ):  # fmt: skip
+    ):
         code, _, errors = muster("detect", "--table", table, *more)
         assert (code, complaint in errors) == (2, True), errors
     code, _, errors = muster("detect", "--remote", "x")

@@ -79,9 +79,21 @@ def test_ten_clusters_through_a_relay(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "relay.git", bare=True)
     environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
     with running(
-        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
-        "--listen", "127.0.0.1:0", "--tokens", str(tmp_path / "known"), environ=environ,
-    ) as relay:  # fmt: skip
+        "relay",
+        "--repo",
+        str(repo.path),
+        "--remote",
+        str(hub.path),
+        "--name",
+        "edge",
+        "--every",
+        "0.2",
+        "--listen",
+        "127.0.0.1:0",
+        "--tokens",
+        str(tmp_path / "known"),
+        environ=environ,
+    ) as relay:
         relay.wait_for("listening on")
         url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
         address = url.partition("//")[2]

@@ -21,9 +21,13 @@ def said(before: Tree = None, *, healthy: bool = True, seconds: int = 0) -> Tree
 def test_a_message_is_that_of_the_transition_and_only_the_last_look_moves_on() -> None:
     first = said()
     assert first == {
-        "type": DNS.type, "status": "True", "reason": "ServiceDomainNameResolutionReady", "message": "at 0",
-        "lastTransitionTime": "2026-01-01T00:00:00Z", "lastUpdateTime": "2026-01-01T00:00:00Z",
-    }  # fmt: skip
+        "type": DNS.type,
+        "status": "True",
+        "reason": "ServiceDomainNameResolutionReady",
+        "message": "at 0",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "lastUpdateTime": "2026-01-01T00:00:00Z",
+    }
     assert said(first, seconds=60) == {**first, "lastUpdateTime": "2026-01-01T00:01:00Z"}
     fell = said(first, healthy=False, seconds=60)
     assert (fell["status"], fell["reason"]) == ("False", "ServiceDomainNameResolutionFailed")
@@ -35,12 +39,15 @@ def test_a_transition_whose_time_nobody_knows_is_one_now(time: str | None) -> No
     assert said({**said(), "lastTransitionTime": time}, seconds=60)["lastTransitionTime"] == "2026-01-01T00:01:00Z"
 
 
-@pytest.mark.parametrize("report", [
-    DetectorReport(),
-    DetectorReport(said()),
-    DetectorReport(said(healthy=False), LeaseHold("a", "2026-01-01T00:00:00Z", 45, 2)),
-    DetectorReport(None, LeaseHold("", "never", 1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "report",
+    [
+        DetectorReport(),
+        DetectorReport(said()),
+        DetectorReport(said(healthy=False), LeaseHold("a", "2026-01-01T00:00:00Z", 45, 2)),
+        DetectorReport(None, LeaseHold("", "never", 1)),
+    ],
+)
 def test_what_is_written_is_read(report: DetectorReport) -> None:
     assert read_report(DNS, report_text(DNS, report).encode()) == report
     assert report.healthy is (None if report.condition is None else report.condition["status"] == "True")

@@ -69,8 +69,14 @@ def test_only_transitions_and_renewals_are_pushed(hub: Hub) -> None:
         one.report(judgement(healthy, now))
         tips.append(hub.tip)
     assert [earlier != later for earlier, later in pairwise(tips)] == [
-        False, False, False, True, False, True, False,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
     assert hub.repo.git("rev-list", "--count", REF) == "1"
 
 

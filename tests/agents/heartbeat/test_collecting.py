@@ -15,16 +15,28 @@ __all__ = ["muster"]  # a fixture
 pytestmark = needs_hub
 AT = "2026-01-01T00:00:00Z"
 CLAIM = {
-    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
     "metadata": {"name": "clusterclaims.cluster.open-cluster-management.io"},
     "spec": {
-        "group": "cluster.open-cluster-management.io", "scope": "Cluster",
+        "group": "cluster.open-cluster-management.io",
+        "scope": "Cluster",
         "names": {"plural": "clusterclaims", "singular": "clusterclaim", "kind": "ClusterClaim"},
-        "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-            "type": "object", "properties": {"spec": {"type": "object", "properties": {"value": {"type": "string"}}}},
-        }}}],
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "properties": {"value": {"type": "string"}}}},
+                    }
+                },
+            }
+        ],
     },
-}  # fmt: skip
+}
 
 
 def node(hub: Hub, name: str, cpu: str) -> None:
@@ -34,8 +46,12 @@ def node(hub: Hub, name: str, cpu: str) -> None:
 
 
 def claim(value: str) -> Tree:
-    return {"apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "ClusterClaim",
-            "metadata": {"name": "region"}, "spec": {"value": value}}  # fmt: skip
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "ClusterClaim",
+        "metadata": {"name": "region"},
+        "spec": {"value": value},
+    }
 
 
 def namespaced(api: str, kind: str, name: str, namespace: str, **more: Tree) -> Tree:
@@ -55,22 +71,43 @@ def test_nodes_claims_add_ons_and_works(tmp_path: Path, repo: Repo, muster: Run)
     """Of a server of its own: it gets nodes, which are of the whole cluster."""
     with running_hub(tmp_path / "server") as hub:
         hub.install_crds([CLAIM])
-        beat = ("heartbeat", "--cluster", "edge", "--remote", repo.path, "--kubeconfig", hub.kubeconfig,
-                "--addon-namespace", "add-ons")  # fmt: skip
+        beat = (
+            "heartbeat",
+            "--cluster",
+            "edge",
+            "--remote",
+            repo.path,
+            "--kubeconfig",
+            hub.kubeconfig,
+            "--addon-namespace",
+            "add-ons",
+        )
         muster(*beat)
         muster("accept", "--repo", repo.path, "--branch", "main", "--clusters", "edge")
         muster("reconcile", "--repo", repo.path, "--branch", "main", "--now", AT)
         node(hub, "n1", "4")
         hub.apply(claim("eu"))
-        lease = namespaced("coordination.k8s.io/v1", "Lease", "dns", "add-ons",
-                           spec={"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 60})  # fmt: skip
-        work = namespaced(MANIFEST_WORK.api_version, "ManifestWork", "web", "edge",
-                          spec={"workload": {"manifests": []}})  # fmt: skip
+        lease = namespaced(
+            "coordination.k8s.io/v1",
+            "Lease",
+            "dns",
+            "add-ons",
+            spec={"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 60},
+        )
+        work = namespaced(
+            MANIFEST_WORK.api_version, "ManifestWork", "web", "edge", spec={"workload": {"manifests": []}}
+        )
         hub.make_namespaces([lease, work])
         hub.apply(lease)
         hub.apply(work)
-        applied = {"type": "Applied", "status": "True", "reason": "Complete", "message": "", "observedGeneration": 1,
-                   "lastTransitionTime": AT}  # fmt: skip
+        applied = {
+            "type": "Applied",
+            "status": "True",
+            "reason": "Complete",
+            "message": "",
+            "observedGeneration": 1,
+            "lastTransitionTime": AT,
+        }
         hub.apply({**work, "spec": None, "status": {"conditions": [applied]}}, status=True)
 
         def told() -> tuple[Tree, set[str]]:

@@ -68,8 +68,10 @@ def test_allocatable_leaves_out_nodes_that_take_no_work() -> None:
     cordoned = {**node, "spec": {"unschedulable": True}}
     answers = {"/version": {"gitVersion": "v1.34.1"}, "/api/v1/nodes": {"items": [node, cordoned]}}
     assert read_facts(server(answers)) == {
-        "version": {"kubernetes": "v1.34.1"}, "capacity": {"cpu": "8"}, "allocatable": {"cpu": "3900m"},
-    }  # fmt: skip
+        "version": {"kubernetes": "v1.34.1"},
+        "capacity": {"cpu": "8"},
+        "allocatable": {"cpu": "3900m"},
+    }
 
 
 def test_what_went_is_over_and_what_cannot_be_read_stays() -> None:
@@ -109,7 +111,7 @@ def test_objects_are_reported_by_folder_and_what_cannot_be_read_is_missing() -> 
     found = read_objects(server({leases.format("a"): {"items": [lease, of_the_cluster]}}), "c1", ("a",))
     assert {path: content.decode() for path, content in found["addons/"].items()} == {
         "addons/dns.yaml": "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: dns\n  namespace: c1\n"
-        "spec:\n  renewTime: \"2026-01-01T00:00:00.5Z\"\n",
-    }  # fmt: skip
+        'spec:\n  renewTime: "2026-01-01T00:00:00.5Z"\n',
+    }
     assert "works/" not in found
     assert read_objects(server({leases.format("a"): {"items": []}}), "c1", ("a", "b")) == {}, "one is unknown"

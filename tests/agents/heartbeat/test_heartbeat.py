@@ -115,11 +115,15 @@ def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None
     environ = git_environ(hub.path.parent)
     api = ApiServer(server.url)
     return Heartbeat(
-        PushedRef(str(hub.path), "edge", 30, environ), "me",
-        lambda: check_api_server(api.get), lambda: ClusterFacts(read_facts(api.get_json)),
+        PushedRef(str(hub.path), "edge", 30, environ),
+        "me",
+        lambda: check_api_server(api.get),
+        lambda: ClusterFacts(read_facts(api.get_json)),
         lambda: seen or view_once(str(hub.path), "main", "edge", environ),
-        clocks.now, lambda: clocks.seconds, clocks.wait,
-    )  # fmt: skip
+        clocks.now,
+        lambda: clocks.seconds,
+        clocks.wait,
+    )
 
 
 def test_the_whole_way_from_asking_to_a_report(hub: Repo, server: Server, muster: Run) -> None:
@@ -208,12 +212,15 @@ def test_a_failure_is_reported_when_it_has_lasted_and_facts_stay(hub: Repo, serv
     assert agent.beat() == "renewed, ManagedClusterConditionAvailable is False"
     assert clocks.seconds == 20
     status = said(hub, "cluster.yaml")["status"]
-    assert status["conditions"] == [{
-        "type": "ManagedClusterConditionAvailable", "status": "False",
-        "reason": "ManagedClusterKubeAPIServerUnavailable",
-        "message": "The kube-apiserver is not ok, status code: 500, etcd is gone",
-        "lastTransitionTime": "2026-01-01T00:00:20Z",
-    }]  # fmt: skip
+    assert status["conditions"] == [
+        {
+            "type": "ManagedClusterConditionAvailable",
+            "status": "False",
+            "reason": "ManagedClusterKubeAPIServerUnavailable",
+            "message": "The kube-apiserver is not ok, status code: 500, etcd is gone",
+            "lastTransitionTime": "2026-01-01T00:00:20Z",
+        }
+    ]
     assert status["version"] == {"kubernetes": "v1.34.1"}
     assert said(hub, "lease.yaml")["spec"]["renewTime"] == "2026-01-01T00:00:20Z"
 
@@ -279,14 +286,24 @@ def test_the_command_speaks_to_an_api_server_as_a_kubeconfig_says(
     hub: Repo, server: Server, muster: Run, tmp_path: Path
 ) -> None:
     config = {
-        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
         "clusters": [{"name": "k", "cluster": {"server": server.url}}],
         "users": [{"name": "u", "user": {"token": "sesame"}}],
-    }  # fmt: skip
+    }
     (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config), encoding="utf-8")
     (tmp_path / "facts.yaml").write_text("clusterClaims: [{name: id.k8s.io, value: x}]\nother: 1\n", encoding="utf-8")
-    beat = ("heartbeat", "--cluster", "edge", "--remote", hub.path, "--kubeconfig", tmp_path / "kubeconfig",
-            "--status", tmp_path / "facts.yaml")  # fmt: skip
+    beat = (
+        "heartbeat",
+        "--cluster",
+        "edge",
+        "--remote",
+        hub.path,
+        "--kubeconfig",
+        tmp_path / "kubeconfig",
+        "--status",
+        tmp_path / "facts.yaml",
+    )
     assert muster(*beat) == (0, "edge: asked to join\n", "")
     assert muster("accept", "--repo", hub.path, "--branch", "main", "--clusters", "edge")[0] == 0
     assert muster("reconcile", "--repo", hub.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")[0] == 0
@@ -353,9 +370,11 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
     clocks.wait(4)
     following.beat()
     assert said(hub, "lease.yaml")["spec"] == {
-        "holderIdentity": "me", "leaseDurationSeconds": "5", "acquireTime": "2026-01-01T00:00:00Z",
+        "holderIdentity": "me",
+        "leaseDurationSeconds": "5",
+        "acquireTime": "2026-01-01T00:00:00Z",
         "renewTime": "2026-01-01T00:00:08Z",
-    }  # fmt: skip
+    }
     hub.git("update-ref", "-d", REF)
     with pytest.raises(RepositoryError, match="nobody answers"):
         heart_that(hub, server, clocks, unreachable).beat()

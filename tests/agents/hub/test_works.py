@@ -106,7 +106,10 @@ def test_a_relay_sends_works_that_the_agent_does_not_have() -> None:
         assert (message["works"]["bodies"] is None) is (known is works)
     assert decode_view(encode_view(view)) == HubView(accepted=True)
     wrongs: list[Tree] = [
-        {}, {"works": {}}, {"works": {"digest": "d", "bodies": None}}, {"works": {"digest": 1, "bodies": []}},
+        {},
+        {"works": {}},
+        {"works": {"digest": "d", "bodies": None}},
+        {"works": {"digest": 1, "bodies": []}},
         {"works": {"digest": "d", "bodies": [{"kind": "ManifestWork"}]}},
-    ]  # fmt: skip
+    ]
     assert [decode_works(wrong, CLUSTER, None) for wrong in wrongs] == [None] * len(wrongs)

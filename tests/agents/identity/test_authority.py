@@ -35,33 +35,47 @@ def signed(
 
 def test_a_certificate_has_what_was_approved_and_nothing_beside_it(authority: Authority) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([
-        x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"), x509.NameAttribute(NameOID.COMMON_NAME, "me"),
-    ])  # fmt: skip
+    name = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"),
+            x509.NameAttribute(NameOID.COMMON_NAME, "me"),
+        ]
+    )
     greedy = (
-        x509.CertificateSigningRequestBuilder().subject_name(name)
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(name)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("hub.example.com")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     made = signed(authority, greedy.public_bytes(serialization.Encoding.PEM))
     assert made.subject.rfc4514_string() == "CN=user,O=group"
     assert {type(extension.value) for extension in made.extensions} == {
-        x509.BasicConstraints, x509.ExtendedKeyUsage, x509.KeyUsage, x509.AuthorityKeyIdentifier,
-    }  # fmt: skip
+        x509.BasicConstraints,
+        x509.ExtendedKeyUsage,
+        x509.KeyUsage,
+        x509.AuthorityKeyIdentifier,
+    }
     assert not made.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert list(made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [
         ExtendedKeyUsageOID.CLIENT_AUTH
     ]
     usage = made.extensions.get_extension_for_class(x509.KeyUsage).value
     assert usage.digital_signature
-    assert not any((
-        usage.key_encipherment, usage.data_encipherment, usage.content_commitment, usage.key_agreement,
-        usage.key_cert_sign, usage.crl_sign,
-    ))  # fmt: skip
+    assert not any(
+        (
+            usage.key_encipherment,
+            usage.data_encipherment,
+            usage.content_commitment,
+            usage.key_agreement,
+            usage.key_cert_sign,
+            usage.crl_sign,
+        )
+    )
     assert {extension.oid for extension in made.extensions if extension.critical} == {
-        x509.BasicConstraints.oid, x509.KeyUsage.oid,
-    }  # fmt: skip
+        x509.BasicConstraints.oid,
+        x509.KeyUsage.oid,
+    }
     made.verify_directly_issued_by(authority.certificate)
 
 
@@ -114,9 +128,10 @@ SOUND = "its key is not ECDSA P-256, Ed25519, or RSA of 2048 bits or more"
 
 def test_keys_that_agents_may_have(authority: Authority) -> None:
     for key in (
-        ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate(),
+        ec.generate_private_key(ec.SECP256R1()),
+        ed25519.Ed25519PrivateKey.generate(),
         rsa.generate_private_key(65537, 2048),
-    ):  # fmt: skip
+    ):
         assert signed(authority, _asks(key), USAGES)
 
 

@@ -60,10 +60,16 @@ class Story:
             view = RemoteHub(str(self.hub.path), "main", "edge", environ, 30, rotation.request_names)
             self.stack.callback(view.close)
             self._heart = Heartbeat(
-                PushedRef(str(self.hub.path), "edge", 30, environ), "me", lambda: Availability("True", "Fine", "fine"),
-                ClusterFacts, view.look, self.clocks.now, lambda: self.clocks.seconds, self.clocks.wait,
+                PushedRef(str(self.hub.path), "edge", 30, environ),
+                "me",
+                lambda: Availability("True", "Fine", "fine"),
+                ClusterFacts,
+                view.look,
+                self.clocks.now,
+                lambda: self.clocks.seconds,
+                self.clocks.wait,
                 rotation=rotation,
-            )  # fmt: skip
+            )
         return self._heart
 
     def restart(self) -> None:
@@ -141,8 +147,9 @@ def test_from_a_strangers_request_to_a_certificate_and_the_next(story: Story) ->
     groups = {one.value for one in first.subject if one.oid == x509.NameOID.ORGANIZATION_NAME}
     assert str(name).startswith("system:open-cluster-management:edge:")
     assert groups == {
-        "system:open-cluster-management:edge", "system:open-cluster-management:managed-clusters",
-    }  # fmt: skip
+        "system:open-cluster-management:edge",
+        "system:open-cluster-management:managed-clusters",
+    }
     assert first.not_valid_after_utc == story.clocks.now() + timedelta(seconds=LONGEST)
     assert not (story.folder / "next.pem").exists()
     assert len(story.requests()) == 1

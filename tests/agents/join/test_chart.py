@@ -60,9 +60,20 @@ def test_helm_renders_the_objects_that_join_prints(setup: AgentSetup, tmp_path: 
 
 
 ADDRESSES = (
-    "https://a", "http://a", "https://a:8443", "HTTPS://a:8443/x:1", "https://[::1]", "https://[::1]:8443/a?b=:2",
-    "ssh://a/f", "git+ssh://a/f", "ssh://git@a:2222/f", "git@a:fleet.git", "git://a/f", "https://u:9@a/f", "a:2222",
-)  # fmt: skip
+    "https://a",
+    "http://a",
+    "https://a:8443",
+    "HTTPS://a:8443/x:1",
+    "https://[::1]",
+    "https://[::1]:8443/a?b=:2",
+    "ssh://a/f",
+    "git+ssh://a/f",
+    "ssh://git@a:2222/f",
+    "git@a:fleet.git",
+    "git://a/f",
+    "https://u:9@a/f",
+    "a:2222",
+)
 
 
 @needs_helm

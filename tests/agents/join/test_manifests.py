@@ -35,19 +35,32 @@ def by_kind(setup: AgentSetup) -> dict[str, Tree]:
 
 @pytest.mark.parametrize(
     ("address", "port"),
-    [("git+ssh://a/f", 22), ("git://a/f", 9418), ("https://[::1]:8443", 8443), ("https://a", 443),
-     ("http://a", 80), ("https://a:8443/x", 8443), ("git@a:fleet.git", 22), ("ssh://a/f", 22),
-     ("https://a:x", 443)],
-)  # fmt: skip
+    [
+        ("git+ssh://a/f", 22),
+        ("git://a/f", 9418),
+        ("https://[::1]:8443", 8443),
+        ("https://a", 443),
+        ("http://a", 80),
+        ("https://a:8443/x", 8443),
+        ("git@a:fleet.git", 22),
+        ("ssh://a/f", 22),
+        ("https://a:x", 443),
+    ],
+)
 def test_the_port_of_an_address(address: str, port: int) -> None:
     assert port_of(address) == port
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("ssh://a/f", True), ("git+ssh://a/f", True), ("git@a:fleet.git", True), ("https://a:8443/x", False),
-     ("/srv/fleet:1.git", False)],
-)  # fmt: skip
+    [
+        ("ssh://a/f", True),
+        ("git+ssh://a/f", True),
+        ("git@a:fleet.git", True),
+        ("https://a:8443/x", False),
+        ("/srv/fleet:1.git", False),
+    ],
+)
 def test_whether_an_address_is_of_ssh(address: str, said: bool) -> None:
     assert is_ssh(address) is said
 
@@ -58,9 +71,12 @@ def test_ssh_reads_its_key_and_the_hosts_from_the_secret() -> None:
     found = {one["name"]: one["value"] for one in container["env"]}
     assert "credential.helper" not in found.values()
     assert shlex.split(found["GIT_SSH_COMMAND"]) == [
-        "ssh", "-i", "/var/run/secrets/muster/identity", "-oIdentitiesOnly=yes",
+        "ssh",
+        "-i",
+        "/var/run/secrets/muster/identity",
+        "-oIdentitiesOnly=yes",
         "-oUserKnownHostsFile=/var/run/secrets/muster/known_hosts",
-    ]  # fmt: skip
+    ]
     unit = systemd_unit(setup)
     assert "LoadCredential=identity:/etc/muster/edge/identity\nLoadCredential=known_hosts:" in unit
     assert "LoadCredential=credentials" not in unit
@@ -77,21 +93,35 @@ def test_without_extras_there_are_no_rights_on_nodes() -> None:
     assert ports == {53, 443, 6443, 8443}
     container = found["Deployment/muster-agent"]["spec"]["template"]["spec"]["containers"][0]
     assert container["args"] == [
-        "heartbeat", "--cluster=edge", "--relay=https://relay.example:8443",
-        "--token-file=/var/run/secrets/muster/token", "--deployment=muster-agent/muster-agent", "--every",
-    ]  # fmt: skip
+        "heartbeat",
+        "--cluster=edge",
+        "--relay=https://relay.example:8443",
+        "--token-file=/var/run/secrets/muster/token",
+        "--deployment=muster-agent/muster-agent",
+        "--every",
+    ]
 
 
 def test_a_detector_reports_where_the_agent_does() -> None:
     for setup, target in (
-        (replace(SETUP, own_authority=True), ["--relay=https://relay.example:8443",
-         "--token-file=/var/run/secrets/muster/token", "--relay-ca=/var/run/secrets/muster/ca.crt"]),
+        (
+            replace(SETUP, own_authority=True),
+            [
+                "--relay=https://relay.example:8443",
+                "--token-file=/var/run/secrets/muster/token",
+                "--relay-ca=/var/run/secrets/muster/ca.crt",
+            ],
+        ),
         (PUSHING, ["--remote=https://git.example/fleet.git"]),
-    ):  # fmt: skip
+    ):
         found = by_kind(replace(setup, extras=frozenset(("remedies",))))["DaemonSet/muster-detector"]
         assert found["spec"]["template"]["spec"]["containers"][0]["args"] == [
-            "detect", "--cluster=edge", "--kind=ManagedCluster", *target, "--dns=kubernetes.default.svc.cluster.local"
-        ]  # fmt: skip
+            "detect",
+            "--cluster=edge",
+            "--kind=ManagedCluster",
+            *target,
+            "--dns=kubernetes.default.svc.cluster.local",
+        ]
 
 
 def test_the_unit_says_the_same(tmp_path: Path) -> None:
@@ -149,14 +179,21 @@ def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub,
         status=True,
     )
     hub.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
-    hub.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-               "metadata": {"name": "dns", "namespace": ADD_ON_NAMESPACE}, "spec": {}})  # fmt: skip
+    hub.apply(
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "dns", "namespace": ADD_ON_NAMESPACE},
+            "spec": {},
+        }
+    )
     (tmp_path / "token").write_text(token(hub))
     config = {
-        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
         "clusters": [{"name": "k", "cluster": {"server": hub.url, "certificate-authority": str(hub.certificate)}}],
         "users": [{"name": "u", "user": {"tokenFile": "token"}}],
-    }  # fmt: skip
+    }
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     repo = fleet(tmp_path)
     arguments = [one for one in setup.arguments("") if one != "--every" and not one.startswith("--remote=")]
@@ -184,8 +221,15 @@ def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub,
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAME}
     # The controller that fills the role `edit` from this one does not run here.
     edit = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-edit"}
-    hub.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "subjects": [account],
-               "roleRef": edit, "metadata": {"name": "muster-agent-works", "namespace": "joined"}})  # fmt: skip
+    hub.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "subjects": [account],
+            "roleRef": edit,
+            "metadata": {"name": "muster-agent-works", "namespace": "joined"},
+        }
+    )
     assert applied() == ("True", "Apply manifest work complete")
     assert hub.get(manifest)["data"] == {"v": "1"}
     server = ApiServer(hub.url, Login(token=token(hub)), hub.certificate)
@@ -232,9 +276,19 @@ def test_an_agent_of_a_relay_needs_no_git(tmp_path: Path) -> None:
     """As in the agent's image: no git on the PATH."""
     (tmp_path / "token").write_text("t")
     done = subprocess.run(
-        [sys.executable, "-m", "muster", "heartbeat", "--cluster=edge", "--relay=http://127.0.0.1:1",
-         f"--token-file={tmp_path / 'token'}", "--api-server=http://127.0.0.1:1"],
-        env={**os.environ, "PATH": str(tmp_path), "GIT_PYTHON_REFRESH": "quiet"}, capture_output=True, text=True,
+        [
+            sys.executable,
+            "-m",
+            "muster",
+            "heartbeat",
+            "--cluster=edge",
+            "--relay=http://127.0.0.1:1",
+            f"--token-file={tmp_path / 'token'}",
+            "--api-server=http://127.0.0.1:1",
+        ],
+        env={**os.environ, "PATH": str(tmp_path), "GIT_PYTHON_REFRESH": "quiet"},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert (done.returncode, "the relay does not answer" in done.stderr) == (4, True), done.stderr

@@ -25,11 +25,13 @@ class Documents:
 
 
 def test_kinds_are_asked_for_once_and_missing_ones_again() -> None:
-    served = Documents(v1=[
-        {"name": "pods", "kind": "Pod", "namespaced": True},
-        {"name": "pods/eviction", "kind": "Eviction", "namespaced": True},
-        {"name": "nodes", "kind": "Node", "namespaced": False},
-    ])  # fmt: skip
+    served = Documents(
+        v1=[
+            {"name": "pods", "kind": "Pod", "namespaced": True},
+            {"name": "pods/eviction", "kind": "Eviction", "namespaced": True},
+            {"name": "nodes", "kind": "Node", "namespaced": False},
+        ]
+    )
     kinds = Discovery(served.get_json)
     assert kinds.find("v1", "Pod") == ApiResource("v1", "Pod", "pods", namespaced=True)
     assert kinds.find("v1", "Node") is not None
@@ -44,14 +46,17 @@ def test_kinds_are_asked_for_once_and_missing_ones_again() -> None:
         kinds.find("shop.example/v3", "Crate")
 
 
-@pytest.mark.parametrize(("api_version", "namespaced", "namespace", "name", "path"), [
-    ("v1", True, "shop", "web", "/api/v1/namespaces/shop/things/web"),
-    ("v1", True, "", "", "/api/v1/things"),
-    ("apps/v1", True, "shop", "", "/apis/apps/v1/namespaces/shop/things"),
-    ("apps/v1", False, "shop", "web", "/apis/apps/v1/things/web"),
-    ("v1", True, "a/b", "../c", "/api/v1/namespaces/a%2Fb/things/..%2Fc"),
-    ("rbac.authorization.k8s.io/v1", False, "", "system:x", "/apis/rbac.authorization.k8s.io/v1/things/system%3Ax"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("api_version", "namespaced", "namespace", "name", "path"),
+    [
+        ("v1", True, "shop", "web", "/api/v1/namespaces/shop/things/web"),
+        ("v1", True, "", "", "/api/v1/things"),
+        ("apps/v1", True, "shop", "", "/apis/apps/v1/namespaces/shop/things"),
+        ("apps/v1", False, "shop", "web", "/apis/apps/v1/things/web"),
+        ("v1", True, "a/b", "../c", "/api/v1/namespaces/a%2Fb/things/..%2Fc"),
+        ("rbac.authorization.k8s.io/v1", False, "", "system:x", "/apis/rbac.authorization.k8s.io/v1/things/system%3Ax"),
+    ],
+)
 def test_where_objects_are(api_version: str, namespaced: bool, namespace: str, name: str, path: str) -> None:
     assert ApiResource(api_version, "Thing", "things", namespaced).path(namespace, name) == path
 

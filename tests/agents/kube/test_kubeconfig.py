@@ -17,14 +17,20 @@ from muster.data.tree import Tree
 
 def written(path: Path, user: Tree, cluster: Tree | None = None, **more: Tree) -> Path:
     body = {
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}},
-                     {"name": "other", "context": {"cluster": "other", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": "https://k:6443", **(cluster or {})}},
-                     {"name": "other", "cluster": {"server": "https://other:6443"}}],
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "contexts": [
+            {"name": "c", "context": {"cluster": "k", "user": "u"}},
+            {"name": "other", "context": {"cluster": "other", "user": "u"}},
+        ],
+        "clusters": [
+            {"name": "k", "cluster": {"server": "https://k:6443", **(cluster or {})}},
+            {"name": "other", "cluster": {"server": "https://other:6443"}},
+        ],
         "users": [{"name": "u", "user": user}],
         **more,
-    }  # fmt: skip
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(body))
     return path
@@ -47,11 +53,17 @@ def of_the_official_client(path: Path, context: str | None = None) -> Any:
         {"token": "sesame"},
         {"tokenFile": "token"},
         {"username": "ann", "password": "secret"},
-        {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login", "args": ["a b"],
-                  "env": [{"name": "TOKEN", "value": "of the plugin"}]}},
+        {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "./login",
+                "args": ["a b"],
+                "env": [{"name": "TOKEN", "value": "of the plugin"}],
+            }
+        },
         {"token": "sesame", "exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./missing"}},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "cluster",
     [
@@ -101,9 +113,12 @@ def test_to_act_as_somebody_else(tmp_path: Path) -> None:
     user = {"as": "ann", "as-uid": "1", "as-groups": ["a", "b"], "as-user-extra": {"scopes": ["view"]}}
     server = from_kubeconfig(written(tmp_path / "config", user))
     assert server.login.headers(server.login.credential()) == [
-        ("Impersonate-User", "ann"), ("Impersonate-Uid", "1"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"),
+        ("Impersonate-User", "ann"),
+        ("Impersonate-Uid", "1"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
         ("Impersonate-Extra-scopes", "view"),
-    ]  # fmt: skip
+    ]
 
 
 def test_of_several_files_the_first_counts_and_paths_begin_at_each(tmp_path: Path) -> None:

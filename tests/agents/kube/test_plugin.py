@@ -18,16 +18,24 @@ def program(folder: Path, status: Tree, version: str = V1) -> Path:
     answer = {"apiVersion": version, "kind": "ExecCredential", "status": status}
     (folder / "answer.json").write_text(json.dumps(answer))
     made = folder / "login"
-    made.write_text('#!/bin/sh\ncd "$(dirname "$0")"; echo "$KUBERNETES_EXEC_INFO" >> runs; echo "$REGION" >> runs; '
-                    '[ "$1" = get-token ] && cat answer.json\n')  # fmt: skip
+    made.write_text(
+        '#!/bin/sh\ncd "$(dirname "$0")"; echo "$KUBERNETES_EXEC_INFO" >> runs; echo "$REGION" >> runs; '
+        '[ "$1" = get-token ] && cat answer.json\n'
+    )
     made.chmod(0o755)
     return made
 
 
 def plugin(folder: Path, **more: Tree) -> LoginPlugin:
     spec = {"command": "./login", "args": ["get-token"], "apiVersion": V1, **more}
-    made = login_plugin(spec, {"server": "https://c", "extensions": [{"name": "client.authentication.k8s.io/exec",
-                        "extension": {"audience": "x"}}]}, folder)  # fmt: skip
+    made = login_plugin(
+        spec,
+        {
+            "server": "https://c",
+            "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "x"}}],
+        },
+        folder,
+    )
     made.clock = lambda: NOW
     return made
 
@@ -66,20 +74,23 @@ def test_the_plugin_is_told_of_the_cluster_if_it_asks(tmp_path: Path) -> None:
     told, region = (tmp_path / "runs").read_text().splitlines()
     assert region == "eu"
     assert json.loads(told) == {
-        "apiVersion": V1, "kind": "ExecCredential",
+        "apiVersion": V1,
+        "kind": "ExecCredential",
         "spec": {"interactive": False, "cluster": {"server": "https://c", "config": {"audience": "x"}}},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"command": "aws-is-missing", "installHint": "install it from\n  aws.example"},
-         "aws-is-missing is not installed: install it from aws.example"),
+        (
+            {"command": "aws-is-missing", "installHint": "install it from\n  aws.example"},
+            "aws-is-missing is not installed: install it from aws.example",
+        ),
         ({"args": ["x"]}, "login failed with status 1"),
         ({"command": "/"}, "cannot run"),
     ],
-)  # fmt: skip
+)
 def test_a_plugin_that_fails(tmp_path: Path, more: Tree, message: str) -> None:
     program(tmp_path, {"token": "t"})
     with pytest.raises(AccessError, match=message):

@@ -34,17 +34,30 @@ def after(*messages: Tree, rule: AlertRule = RULE) -> Alerts:
 
 
 def test_rules_are_read_from_the_fleet() -> None:
-    spec = {"collectors": {"alertmanager": [
-        {"match": {"alertname": "Kube*", "severity": "critical"}, "condition": "Healthy"},
-        {"match": {"alertname": "X"}, "condition": "Ready2", "status": "Unknown", "kind": "Cluster",
-         "clusterLabel": "site"},
-        {"match": {}, "condition": "All"}, {"match": {"a": "b"}},
-        {"match": {"a": "b"}, "condition": "C", "kind": "Pod"},
-    ]}}  # fmt: skip
+    spec = {
+        "collectors": {
+            "alertmanager": [
+                {"match": {"alertname": "Kube*", "severity": "critical"}, "condition": "Healthy"},
+                {
+                    "match": {"alertname": "X"},
+                    "condition": "Ready2",
+                    "status": "Unknown",
+                    "kind": "Cluster",
+                    "clusterLabel": "site",
+                },
+                {"match": {}, "condition": "All"},
+                {"match": {"a": "b"}},
+                {"match": {"a": "b"}, "condition": "C", "kind": "Pod"},
+            ]
+        }
+    }
     first, second = read_rules(spec)
     assert (first.condition, first.status, first.cluster_label, first.kind) == (
-        "Healthy", "False", "cluster", MANAGED_CLUSTER,
-    )  # fmt: skip
+        "Healthy",
+        "False",
+        "cluster",
+        MANAGED_CLUSTER,
+    )
     assert (second.status, second.cluster_label, second.kind) == ("Unknown", "site", KARMADA_CLUSTER)
     assert first.matches({"alertname": "KubeDown", "severity": "critical", "more": "x"})
     assert not first.matches({"alertname": "KubeDown"})

@@ -31,9 +31,21 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
     token.write_text("secret\n")
     environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
     with running(
-        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
-        "--listen", "127.0.0.1:0", "--tokens", str(tokens), environ=environ,
-    ) as relay:  # fmt: skip
+        "relay",
+        "--repo",
+        str(repo.path),
+        "--remote",
+        str(hub.path),
+        "--name",
+        "edge",
+        "--every",
+        "0.2",
+        "--listen",
+        "127.0.0.1:0",
+        "--tokens",
+        str(tokens),
+        environ=environ,
+    ) as relay:
         relay.wait_for("listening on")
         url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
         for own in (
@@ -45,9 +57,23 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
             assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to join\n"), done.stderr
         wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))
         detect = (
-            "detect", "--cluster", "edge-h", "--kind", "ManagedCluster", "--relay", url, "--token-file", str(token),
-            "--detect-period", "0.05", "--lease-duration", "1", "--tcp", url.partition("//")[2], "--instance",
-        )  # fmt: skip
+            "detect",
+            "--cluster",
+            "edge-h",
+            "--kind",
+            "ManagedCluster",
+            "--relay",
+            url,
+            "--token-file",
+            str(token),
+            "--detect-period",
+            "0.05",
+            "--lease-duration",
+            "1",
+            "--tcp",
+            url.partition("//")[2],
+            "--instance",
+        )
         with running(*detect, "a", environ=environ) as detector:
             detector.wait_for("reported True")
             with running(*detect, "b", environ=environ) as other:
@@ -85,9 +111,20 @@ def test_strangers_can_neither_silence_a_relay_nor_have_it_restarted(tmp_path: P
     repo, tokens = new_repository(tmp_path / "relay.git", bare=True), tmp_path / "tokens"
     tokens.write_text(f"edge-h {hashlib.sha256(b'edge-h').hexdigest()}\n")
     arguments = (
-        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
-        "--listen", "127.0.0.1:0", "--tokens", str(tokens),
-    )  # fmt: skip
+        "relay",
+        "--repo",
+        str(repo.path),
+        "--remote",
+        str(hub.path),
+        "--name",
+        "edge",
+        "--every",
+        "0.2",
+        "--listen",
+        "127.0.0.1:0",
+        "--tokens",
+        str(tokens),
+    )
     environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
     with descriptors(1024), running(*arguments, environ=environ) as relay:
         relay.wait_for("listening on")

@@ -73,10 +73,13 @@ def test_collectors_speak_beside_the_agent_whatever_way_it_takes(site: Site) -> 
     assert site.relay.step() == 0
     assert heard(site.hub) == [
         ("agents/edge-c", "lease.yaml"),
-        ("relays/edge~collected~edge-a", "alerts/x.yaml"), ("relays/edge~collected~edge-b", "alerts/x.yaml"),
-        ("relays/edge~collected~edge-c", "alerts/x.yaml"), ("relays/edge~collected~edge-d", "alerts/x.yaml"),
-        ("relays/edge~edge-a", "lease.yaml"), ("relays/edge~edge-b", "lease.yaml"),
-    ]  # fmt: skip
+        ("relays/edge~collected~edge-a", "alerts/x.yaml"),
+        ("relays/edge~collected~edge-b", "alerts/x.yaml"),
+        ("relays/edge~collected~edge-c", "alerts/x.yaml"),
+        ("relays/edge~collected~edge-d", "alerts/x.yaml"),
+        ("relays/edge~edge-a", "lease.yaml"),
+        ("relays/edge~edge-b", "lease.yaml"),
+    ]
     refs = local_agent_refs(open_repository(site.hub.path, site.hub.environ), "main")
     assert refs.agents.present == {"edge-a", "edge-b", "edge-c"}  # a collector is no agent
     again = site.again()

@@ -65,9 +65,13 @@ class Desk:
     def post(self, path: str, body: Tree, token: str = "alerts", **headers: str) -> tuple[int, Any]:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         answer = urllib3.request(
-            "POST", self.url + path, body=data, headers={"Authorization": f"Bearer {token}", **headers}, retries=False,
+            "POST",
+            self.url + path,
+            body=data,
+            headers={"Authorization": f"Bearer {token}", **headers},
+            retries=False,
             timeout=PATIENCE_SECONDS,
-        )  # fmt: skip
+        )
         is_json = answer.headers.get("Content-Type") == "application/json"
         return answer.status, answer.json() if is_json else answer.data.decode()
 
@@ -75,9 +79,15 @@ class Desk:
         """The conditions of a cluster at the hub, after a step of the relay."""
         self.site.relay.step()
         code, out, err = self.muster(
-            "get", f"managedcluster/{name}", "--repo", str(self.site.hub.path), "-o", "json",
-            "--now", "2026-01-01T00:01:00Z",
-        )  # fmt: skip
+            "get",
+            f"managedcluster/{name}",
+            "--repo",
+            str(self.site.hub.path),
+            "-o",
+            "json",
+            "--now",
+            "2026-01-01T00:01:00Z",
+        )
         assert code in (0, 1), err
         body = json.loads(out)
         return {one["type"]: (one["status"], one.get("message", "")) for one in dig(body, "status", "conditions")}
@@ -111,32 +121,48 @@ def desk(site: Site, muster: Run, tmp_path: Path) -> Iterator[Desk]:
 def alert(name: str, fingerprint: str, status: str = "firing", **labels: str) -> Tree:
     """An alert as Alertmanager 0.27 sends it."""
     return {
-        "status": status, "labels": {"alertname": name, **labels}, "annotations": {"summary": f"{name} of {labels}"},
-        "startsAt": "2026-01-01T00:00:00.123Z", "endsAt": "0001-01-01T00:00:00Z", "fingerprint": fingerprint,
+        "status": status,
+        "labels": {"alertname": name, **labels},
+        "annotations": {"summary": f"{name} of {labels}"},
+        "startsAt": "2026-01-01T00:00:00.123Z",
+        "endsAt": "0001-01-01T00:00:00Z",
+        "fingerprint": fingerprint,
         "generatorURL": "http://prometheus/graph",
-    }  # fmt: skip
+    }
 
 
 def webhook(*alerts: Tree) -> Tree:
     return {
-        "version": "4", "groupKey": "{}:{}", "truncatedAlerts": 0, "status": "firing", "receiver": "muster",
-        "groupLabels": {}, "commonLabels": {}, "commonAnnotations": {}, "externalURL": "http://am", "alerts": [*alerts],
-    }  # fmt: skip
+        "version": "4",
+        "groupKey": "{}:{}",
+        "truncatedAlerts": 0,
+        "status": "firing",
+        "receiver": "muster",
+        "groupLabels": {},
+        "commonLabels": {},
+        "commonAnnotations": {},
+        "externalURL": "http://am",
+        "alerts": [*alerts],
+    }
 
 
 def test_alerts_are_conditions_until_they_are_resolved(desk: Desk) -> None:
     fires = webhook(
-        alert("KubeAPIDown", "1", cluster="edge-a"), alert("EtcdSlow", "2", site="edge-a", severity="critical"),
-        alert("EtcdSlow", "3", site="edge-a", severity="warning"), alert("KubeAPIDown", "4"),
-        alert("KubeAPIDown", "5", cluster="other-x"), alert("KubeAPIDown", "6", cluster="edge-nowhere"),
-    )  # fmt: skip
+        alert("KubeAPIDown", "1", cluster="edge-a"),
+        alert("EtcdSlow", "2", site="edge-a", severity="critical"),
+        alert("EtcdSlow", "3", site="edge-a", severity="warning"),
+        alert("KubeAPIDown", "4"),
+        alert("KubeAPIDown", "5", cluster="other-x"),
+        alert("KubeAPIDown", "6", cluster="edge-nowhere"),
+    )
     status, answer = desk.post("/v1/alertmanager", fires)
     assert (status, answer["taken"]) == (200, 2)
     assert answer["ignored"] == [
         "KubeAPIDown: the Fleet does not give other-x to this relay",
         "KubeAPIDown: the fleet has no ManagedCluster edge-nowhere",
-        "EtcdSlow: no rule of the Fleet matches it", "KubeAPIDown: it has no label cluster",
-    ]  # fmt: skip
+        "EtcdSlow: no rule of the Fleet matches it",
+        "KubeAPIDown: it has no label cluster",
+    ]
     found = desk.conditions("edge-a")
     assert found["APIServerReachable"] == ("False", "KubeAPIDown of {'cluster': 'edge-a'}")
     assert found["EtcdHealthy"][0] == "Unknown"
@@ -156,9 +182,17 @@ def test_a_sender_reports_on_its_own_clusters_alone(desk: Desk) -> None:
     tree = desk.collectors.files.tree
     for body in (
         {"conditions": [condition, {**condition, "cluster": "edge-a"}]},
-        {"reports": [{"cluster": "edge-a", "adapter": "dns", "observed_generation": 1,
-                      "conditions": [{"type": "Available", "status": "True"}]}]},
-    ):  # fmt: skip
+        {
+            "reports": [
+                {
+                    "cluster": "edge-a",
+                    "adapter": "dns",
+                    "observed_generation": 1,
+                    "conditions": [{"type": "Available", "status": "True"}],
+                }
+            ]
+        },
+    ):
         assert desk.post("/v1/reports", body, "dns") == (403, {"error": "dns may not report on 'edge-a'"})
     assert desk.post("/v1/alertmanager", webhook(alert("KubeAPIDown", "1", cluster="edge-a")), "dns")[0] == 403
     # An agent's token is good for its own cluster.
@@ -177,9 +211,12 @@ def test_a_sender_reports_on_its_own_clusters_alone(desk: Desk) -> None:
 
 def test_adapters_report(desk: Desk) -> None:
     report = {
-        "cluster": "edge-a", "adapter": "dns", "observed_generation": 1, "data": {"zone": "z"},
+        "cluster": "edge-a",
+        "adapter": "dns",
+        "observed_generation": 1,
+        "data": {"zone": "z"},
         "conditions": [{"type": "Available", "status": "False", "reason": "NoZone"}],
-    }  # fmt: skip
+    }
     assert desk.post("/v1/reports", {"reports": [report]})[0] == 200
     desk.site.relay.step()
     code, out, err = desk.muster("get", "reports", "--repo", str(desk.site.hub.path), "-o", "json")
@@ -188,7 +225,13 @@ def test_adapters_report(desk: Desk) -> None:
 
 
 HOSTILE: list[bytes | Tree] = [
-    b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"alerts": ' + b'{"a":' * 50_000, b"\xff\xfe",
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"[" * 100_000,
+    b'{"alerts": ' + b'{"a":' * 50_000,
+    b"\xff\xfe",
     b'{"conditions": [NaN]}',
     {"conditions": [{"cluster": "edge-a", "type": "X", "status": "maybe"}]},
     {"conditions": [{"cluster": "../edge-a", "type": "X", "status": "True"}]},
@@ -198,11 +241,19 @@ HOSTILE: list[bytes | Tree] = [
     {"conditions": [{"cluster": "edge-a", "type": "X", "status": "True", "more": 1}]},
     {"conditions": [{"cluster": "edge-a", "type": f"X{n}", "status": "True"} for n in range(2000)]},
     {"reports": [{"cluster": "edge-a", "adapter": "A", "observed_generation": 1, "conditions": []}]},
-    {"reports": [{"cluster": "edge-a", "adapter": "a", "observed_generation": 1 << 70, "conditions": [
-        {"type": "Available", "status": "True"}]}]},
+    {
+        "reports": [
+            {
+                "cluster": "edge-a",
+                "adapter": "a",
+                "observed_generation": 1 << 70,
+                "conditions": [{"type": "Available", "status": "True"}],
+            }
+        ]
+    },
     b'{"reports": [{"cluster": "edge-a", "adapter": "a", "observed_generation": 1, "data": {"x": 1e999}}]}',
     {},
-]  # fmt: skip
+]
 
 
 @pytest.mark.sampled(3)
@@ -243,12 +294,31 @@ def test_the_document_is_served_and_kept_to(desk: Desk, tmp_path: Path) -> None:
     assert urllib3.request("GET", desk.url + DOCUMENT).data == document()
     (tmp_path / "schemathesis.toml").write_text(SCHEMATHESIS)
     done = subprocess.run(
-        [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", desk.url + DOCUMENT,
-         "--header", "Authorization: Bearer edge-a", "--max-examples", str(often(4)),
-         "--phases", "examples,coverage,fuzzing", "--checks", "all", "--seed", "1", "--no-color",
-         "--exclude-checks", "positive_data_acceptance,missing_required_header"],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "from schemathesis.cli import schemathesis; schemathesis()",
+            "run",
+            desk.url + DOCUMENT,
+            "--header",
+            "Authorization: Bearer edge-a",
+            "--max-examples",
+            str(often(4)),
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--checks",
+            "all",
+            "--seed",
+            "1",
+            "--no-color",
+            "--exclude-checks",
+            "positive_data_acceptance,missing_required_header",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 

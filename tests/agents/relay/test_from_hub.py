@@ -55,8 +55,18 @@ def fleet(tmp_path: Path) -> Repo:
 
 def arguments(hub: Hub, fleet: Repo, *more: str) -> tuple[str, ...]:
     """A relay of the user who has the printed rights and no others."""
-    return ("relay", "--from-hub", str(hub.kubeconfig), "--context", "muster", "--remote", str(fleet.path), "--name",
-            "ocm", *more)  # fmt: skip
+    return (
+        "relay",
+        "--from-hub",
+        str(hub.kubeconfig),
+        "--context",
+        "muster",
+        "--remote",
+        str(fleet.path),
+        "--name",
+        "ocm",
+        *more,
+    )
 
 
 def with_status(hub: Hub, kind: Kind, metadata: Tree, status: Tree, **spec: Tree) -> None:
@@ -70,12 +80,26 @@ def with_status(hub: Hub, kind: Kind, metadata: Tree, status: Tree, **spec: Tree
 def test_every_kind_arrives_with_the_rights_that_are_printed(hub: Hub, fleet: Repo, muster: Run) -> None:
     condition = {"type": "Available", "status": "True", "reason": "r", "message": "m", "lastTransitionTime": now()}
     Klusterlets(hub, ["fh-1"], 60)
-    with_status(hub, kinds.MANAGED_CLUSTER_ADD_ON, {"name": "dns", "namespace": "fh-1"}, {"conditions": [
-        condition, {**condition, "type": "Configured"}]}, spec={})  # fmt: skip
-    with_status(hub, kinds.MANIFEST_WORK, {"name": "web", "namespace": "fh-1"}, {"conditions": [condition]},
-                spec={"workload": {"manifests": []}})  # fmt: skip
-    with_status(hub, kinds.ADD_ON_PLACEMENT_SCORE, {"name": "cost", "namespace": "fh-1"},
-                {"scores": [{"name": "price", "value": 7}]})  # fmt: skip
+    with_status(
+        hub,
+        kinds.MANAGED_CLUSTER_ADD_ON,
+        {"name": "dns", "namespace": "fh-1"},
+        {"conditions": [condition, {**condition, "type": "Configured"}]},
+        spec={},
+    )
+    with_status(
+        hub,
+        kinds.MANIFEST_WORK,
+        {"name": "web", "namespace": "fh-1"},
+        {"conditions": [condition]},
+        spec={"workload": {"manifests": []}},
+    )
+    with_status(
+        hub,
+        kinds.ADD_ON_PLACEMENT_SCORE,
+        {"name": "cost", "namespace": "fh-1"},
+        {"scores": [{"name": "price", "value": 7}]},
+    )
     with_status(
         hub, kinds.KARMADA_CLUSTER, {"name": "fh-m1"}, {"kubernetesVersion": "v1.31.0"}, spec={"syncMode": "Pull"}
     )

@@ -27,23 +27,30 @@ def named(name: str, namespace: str = "", labels: Tree = None, **sections: Tree)
     return {"metadata": metadata, **sections}
 
 
-@pytest.mark.parametrize(("place", "body", "expected"), [
-    ("lease.yaml", named("managed-cluster-lease", "c1", spec={"renewTime": "t"}), ("c1", "lease.yaml")),
-    ("lease.yaml", named("managed-cluster-lease", "c1", {LABEL: "c2"}, spec={"renewTime": "t"}), "of no cluster"),
-    ("karmada-lease.yaml", named("m1", "karmada-cluster", spec={"renewTime": "t"}), ("m1", "karmada-lease.yaml")),
-    ("cluster.yaml", named("c1", status={"conditions": []}), ("c1", "cluster.yaml")),
-    ("cluster.yaml", named("c_1"), "of no cluster"),
-    ("karmada.yaml", named("m1", status={"kubernetesVersion": "v1"}), ("m1", "karmada.yaml")),
-    ("deployment.yaml", named("h1", "h1", spec={"installed": True}), ("h1", "deployment.yaml")),
-    ("deployment.yaml", named("h1", "other", spec={"installed": True}), "of no cluster"),
-    ("requests/", named("c1-x", "", {LABEL: "c1"}, spec={"request": "cQ=="}), ("c1", "requests/c1-x.yaml")),
-    ("requests/", named("csr-kubelet", spec={"request": "cQ=="}), "of no cluster"),
-    ("requests/", named("a/b", "", {LABEL: "c1"}, spec={"request": "cQ=="}), "of no cluster"),
-    ("addons/", named("dns", "c1", status={"conditions": [{"type": "Available"}]}), ("c1", "addons/dns.yaml")),
-    ("works/", named("web", "c1", status={"conditions": []}), ("c1", "works/web.yaml")),
-    ("works/", named("web", "c1", status={"resourceStatus": {"x": KEY}}), "with credentials"),
-    ("scores/", named("cost", "c1", status={"scores": [{"name": "x", "value": 1 << 70}]}), "that cannot be written"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "body", "expected"),
+    [
+        ("lease.yaml", named("managed-cluster-lease", "c1", spec={"renewTime": "t"}), ("c1", "lease.yaml")),
+        ("lease.yaml", named("managed-cluster-lease", "c1", {LABEL: "c2"}, spec={"renewTime": "t"}), "of no cluster"),
+        ("karmada-lease.yaml", named("m1", "karmada-cluster", spec={"renewTime": "t"}), ("m1", "karmada-lease.yaml")),
+        ("cluster.yaml", named("c1", status={"conditions": []}), ("c1", "cluster.yaml")),
+        ("cluster.yaml", named("c_1"), "of no cluster"),
+        ("karmada.yaml", named("m1", status={"kubernetesVersion": "v1"}), ("m1", "karmada.yaml")),
+        ("deployment.yaml", named("h1", "h1", spec={"installed": True}), ("h1", "deployment.yaml")),
+        ("deployment.yaml", named("h1", "other", spec={"installed": True}), "of no cluster"),
+        ("requests/", named("c1-x", "", {LABEL: "c1"}, spec={"request": "cQ=="}), ("c1", "requests/c1-x.yaml")),
+        ("requests/", named("csr-kubelet", spec={"request": "cQ=="}), "of no cluster"),
+        ("requests/", named("a/b", "", {LABEL: "c1"}, spec={"request": "cQ=="}), "of no cluster"),
+        ("addons/", named("dns", "c1", status={"conditions": [{"type": "Available"}]}), ("c1", "addons/dns.yaml")),
+        ("works/", named("web", "c1", status={"conditions": []}), ("c1", "works/web.yaml")),
+        ("works/", named("web", "c1", status={"resourceStatus": {"x": KEY}}), "with credentials"),
+        (
+            "scores/",
+            named("cost", "c1", status={"scores": [{"name": "x", "value": 1 << 70}]}),
+            "that cannot be written",
+        ),
+    ],
+)
 def test_an_object_is_a_file_of_its_cluster(place: str, body: Tree, expected: tuple[str, str] | str) -> None:
     collection = PLACES[place]
     if isinstance(expected, str):
@@ -57,12 +64,18 @@ def test_an_object_is_a_file_of_its_cluster(place: str, body: Tree, expected: tu
 
 
 def test_a_cluster_proposes_what_its_agent_would(place: str = "cluster.yaml") -> None:
-    spec = {"hubAcceptsClient": True, "leaseDurationSeconds": 30, "taints": [{"key": "k", "effect": "NoSelect"}],
-            "managedClusterClientConfigs": [{"url": "https://u:secret@api"}]}  # fmt: skip
+    spec = {
+        "hubAcceptsClient": True,
+        "leaseDurationSeconds": 30,
+        "taints": [{"key": "k", "effect": "NoSelect"}],
+        "managedClusterClientConfigs": [{"url": "https://u:secret@api"}],
+    }
     body = yaml.safe_load(PLACES[place].content(named("c1", spec=spec)) or b"")
     assert body["spec"] == {
-        "hubAcceptsClient": False, "leaseDurationSeconds": 30, "managedClusterClientConfigs": [{"url": "https://api"}],
-    }  # fmt: skip
+        "hubAcceptsClient": False,
+        "leaseDurationSeconds": 30,
+        "managedClusterClientConfigs": [{"url": "https://api"}],
+    }
 
 
 def test_nothing_is_written_of_what_no_agent_reported() -> None:

@@ -115,8 +115,9 @@ def test_a_watch_goes_on_from_the_last_version() -> None:
     assert story.server.asked == ["list", "watch 10", "watch 20", "watch 20", "watch 22"]
     assert story.files.told == ["put c1", "put c2", "listed 2", "put c1", "remove c2", "put c3"]
     assert story.lines == [
-        "error: the connection broke", "the hub answers again",
-    ]  # fmt: skip
+        "error: the connection broke",
+        "the hub answers again",
+    ]
 
 
 def test_an_old_version_is_listed_anew() -> None:
@@ -130,8 +131,9 @@ def test_a_refusal_names_the_rights() -> None:
     story, reader = read(ApiError(403, "leases is forbidden"), ApiError(403, "leases is forbidden"), [lease("c1")], [])
     why = "leases is forbidden; muster relay --print-rbac prints the rights that it needs"
     assert story.lines == [
-        f"error: {why}", "the hub answers again",
-    ]  # fmt: skip
+        f"error: {why}",
+        "the hub answers again",
+    ]
     assert (story.files.told, reader.is_listed) == (["put c1", "listed 1"], True)
 
 

@@ -143,8 +143,9 @@ def test_a_cluster_with_too_much_keeps_its_lease(site: Site) -> None:
     assert mirror.step() == 1
     assert site.files() == {"c1/lease.yaml", "c1/works/w0.yaml", "c1/works/w1.yaml"}
     assert mirror.new_notes() == [
-        "c1 is left out, or a part of it: more than 10 files", "c2 is left out, or a part of it: more than 2000 bytes",
-    ]  # fmt: skip
+        "c1 is left out, or a part of it: more than 10 files",
+        "c2 is left out, or a part of it: more than 2000 bytes",
+    ]
     assert mirror.new_notes() == []
 
 

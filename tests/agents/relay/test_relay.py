@@ -212,11 +212,16 @@ def test_a_token_is_one_cluster_s(site: Site, tokens: Path, tmp_path: Path, toke
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (b"{", 400), (b"[]", 400), (b'{"files": {"../x": "a"}}', 400), (b'{"files": {"a": 1}}', 400),
-        (b'{"files": {}, "expected": 1}', 400), (b'{"files": {"a": "' + b"x" * 5000 + b'"}}', 400),
-        (b"[" * 20_000, 400), (b" " * 100_000, 413),
+        (b"{", 400),
+        (b"[]", 400),
+        (b'{"files": {"../x": "a"}}', 400),
+        (b'{"files": {"a": 1}}', 400),
+        (b'{"files": {}, "expected": 1}', 400),
+        (b'{"files": {"a": "' + b"x" * 5000 + b'"}}', 400),
+        (b"[" * 20_000, 400),
+        (b" " * 100_000, 413),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused(site: Site, tokens: Path, body: bytes, status: int) -> None:
     site.relay.limits = AgentLimits(max_bytes=4096)
     with serving(site, tokens) as url:
@@ -425,9 +430,24 @@ def test_a_hub_that_refuses_everything_is_no_agents_fault(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["git~1/config", ".git /x", ".git./x", ".g\u200cit/x", ".gitmodules", ".gitattributes", "a\\.git\\x", "a:b", "a./b",
-     "reports/.mailmap", "/a", "a//b", "", "..", "a/../b"],
-)  # fmt: skip
+    [
+        "git~1/config",
+        ".git /x",
+        ".git./x",
+        ".g\u200cit/x",
+        ".gitmodules",
+        ".gitattributes",
+        "a\\.git\\x",
+        "a:b",
+        "a./b",
+        "reports/.mailmap",
+        "/a",
+        "a//b",
+        "",
+        "..",
+        "a/../b",
+    ],
+)
 def test_an_odd_path_is_refused_at_the_door(site: Site, tokens: Path, tmp_path: Path, path: str) -> None:
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)

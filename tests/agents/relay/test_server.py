@@ -110,13 +110,25 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
     rotation = Rotation(CLUSTER, Store(world.path / "identity"), "kubernetes.io/kube-apiserver-client")
     with world.serving() as url:
         ref = RelayedRef(
-            url, CLUSTER, 30.0, world.credentials(token="first", store=rotation.store), wall,
-            AgentSeal(rotation.store), rotation.request_names,
-        )  # fmt: skip
+            url,
+            CLUSTER,
+            30.0,
+            world.credentials(token="first", store=rotation.store),
+            wall,
+            AgentSeal(rotation.store),
+            rotation.request_names,
+        )
         heart = Heartbeat(
-            ref, "me", lambda: Availability("True", "Fine", "fine"), ClusterFacts, ref.view, wall, time.monotonic,
-            lambda _: False, rotation=rotation,
-        )  # fmt: skip
+            ref,
+            "me",
+            lambda: Availability("True", "Fine", "fine"),
+            ClusterFacts,
+            ref.view,
+            wall,
+            time.monotonic,
+            lambda _: False,
+            rotation=rotation,
+        )
         heart.beat()
         world.refresh()
         world.run("accept", "--clusters", CLUSTER)
@@ -172,9 +184,7 @@ def test_whom_nobody_knows_is_not_connected(world: World, capsys: pytest.Capture
     forged.write_bytes(certificate.read_bytes() + key.read_bytes())
     with world.serving() as url:
         with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 30):
-            stranger = RelayedRef(
-                url, CLUSTER, 30.0, Credentials(None, forged, world.path / "server.crt"), wall
-            )  # fmt: skip
+            stranger = RelayedRef(url, CLUSTER, 30.0, Credentials(None, forged, world.path / "server.crt"), wall)
             with pytest.raises(RepositoryError, match="the relay does not answer"):
                 stranger.look()
             nobody = RelayedRef(url, CLUSTER, 30.0, world.credentials(), wall)

@@ -43,9 +43,21 @@ def reported(repo: Repo, ref: str, path: str) -> dict[str, object]:
 def test_two_adapters_share_the_ref_of_their_cluster(muster: Run, fleet: Repo) -> None:
     for adapter in ("dns", "validation"):
         code, out, _ = muster(
-            "report", "--repo", str(fleet.path), "--cluster", "c1", "--adapter", adapter, "--observed-generation", "3",
-            "--condition", "Available=False:NoZone:no zone: yet", "--data", '{"zone": "x"}', *NOW,
-        )  # fmt: skip
+            "report",
+            "--repo",
+            str(fleet.path),
+            "--cluster",
+            "c1",
+            "--adapter",
+            adapter,
+            "--observed-generation",
+            "3",
+            "--condition",
+            "Available=False:NoZone:no zone: yet",
+            "--data",
+            '{"zone": "x"}',
+            *NOW,
+        )
         assert (code, out.split(maxsplit=1)[1]) == (0, f"{adapter} reported on ManagedCluster/c1 at generation 3\n")
     hub = fleet.git("remote", "get-url", "origin")
     assert fleet.git("--git-dir", hub, "rev-list", "--count", AGENT) == "1"
@@ -86,8 +98,21 @@ def test_who_speaks_for_a_cluster_names_one(muster: Run, verb: tuple[str, ...], 
 
 
 def test_an_unknown_is_withheld_unless_it_is_asked_for(muster: Run, fleet: Repo) -> None:
-    arguments = ("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
-                 "--observed-generation", "1", "--condition", "Available=Unknown", *NOW)  # fmt: skip
+    arguments = (
+        "report",
+        "--repo",
+        str(fleet.path),
+        "--local",
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--condition",
+        "Available=Unknown",
+        *NOW,
+    )
     code, out, _ = muster(*arguments)
     assert (code, out) == (0, "not sent: Available is Unknown, so the previous report stays valid\n")
     assert fleet.git("for-each-ref", AGENT) == ""
@@ -168,18 +193,34 @@ UNKNOWN = "not sent: Available is Unknown, so the previous report stays valid\n"
         (json.dumps({"kind": "List", "items": [yaml.safe_load(DONE)]}), 3, "True", "at generation 3\n"),
         (DONE.replace("metadata:\n", OF_2), None, "True", "at generation 2\n"),
         (DONE.replace("metadata:\n", OF_2), 2, "True", "at generation 2\n"),
-        (DONE.replace("metadata:\n", OF_2), 3, None,
-         "not sent: the Job is of generation 2, not 3, so the previous report stays valid\n"),
+        (
+            DONE.replace("metadata:\n", OF_2),
+            3,
+            None,
+            "not sent: the Job is of generation 2, not 3, so the previous report stays valid\n",
+        ),
     ],
     ids=["done", "failed", "at-it", "list", "annotated", "agrees", "of-another"],
-)  # fmt: skip
+)
 def test_a_job_as_kubectl_prints_it_is_enough(
     muster: Run, fleet: Repo, tmp_path: Path, job: str, asked: int | None, available: str | None, said: str
 ) -> None:
     (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
     generation = () if asked is None else ("--observed-generation", str(asked))
-    code, out, err = muster("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
-                            *generation, "--job", str(tmp_path / "job.yaml"), *NOW)  # fmt: skip
+    code, out, err = muster(
+        "report",
+        "--repo",
+        str(fleet.path),
+        "--local",
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        *generation,
+        "--job",
+        str(tmp_path / "job.yaml"),
+        *NOW,
+    )
     assert (code, err) == (0, "")
     assert out.endswith(said)
     if available is None:
@@ -207,8 +248,22 @@ def test_a_job_that_says_nothing_is_refused(
     muster: Run, fleet: Repo, tmp_path: Path, job: str, more: tuple[str, ...], text: str
 ) -> None:
     (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
-    code, _, err = muster("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
-                          "--observed-generation", "1", "--job", str(tmp_path / "job.yaml"), *more, *NOW)  # fmt: skip
+    code, _, err = muster(
+        "report",
+        "--repo",
+        str(fleet.path),
+        "--local",
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--job",
+        str(tmp_path / "job.yaml"),
+        *more,
+        *NOW,
+    )
     assert (code, text in " ".join(err.split())) == (2, True)
 
 
@@ -221,8 +276,22 @@ def test_without_a_repository_a_url_or_a_path_is_enough(
     monkeypatch.chdir(nowhere)
     hub = fleet.git("remote", "get-url", "origin")
     remote = os.path.relpath(hub) if relative else hub
-    code, _, err = muster("report", "--repo", str(nowhere), "--remote", remote, "--cluster", "c1", "--adapter", "dns",
-                          "--observed-generation", "1", "--condition", "Available=True", *NOW)  # fmt: skip
+    code, _, err = muster(
+        "report",
+        "--repo",
+        str(nowhere),
+        "--remote",
+        remote,
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--condition",
+        "Available=True",
+        *NOW,
+    )
     assert (code, err) == (0, "")
     assert fleet.git("--git-dir", hub, "rev-list", "--count", AGENT) == "1"
 
@@ -250,8 +319,21 @@ def test_a_slip_is_said_first(muster: Run, fleet: Repo, arguments: tuple[str, ..
 
 def test_a_large_deep_report_is_sent_at_its_own_size(muster: Run, fleet: Repo) -> None:
     data = '{"x": ' + "[" * 50 + ",".join("1" for _ in range(20_000)) + "]" * 50 + "}"
-    arguments = ("report", "--repo", fleet.path, "--local", "--cluster", "c1", "--adapter", "dns",
-                 "--observed-generation", "1", "--condition", "Available=True", *NOW)  # fmt: skip
+    arguments = (
+        "report",
+        "--repo",
+        fleet.path,
+        "--local",
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--condition",
+        "Available=True",
+        *NOW,
+    )
     assert muster(*arguments, "--data", data)[0] == 0
     assert len(fleet.git("show", f"{AGENT}:reports/dns.yaml")) < 2 * len(data)
     for _ in range(2):
@@ -264,7 +346,21 @@ def test_a_large_deep_report_is_sent_at_its_own_size(muster: Run, fleet: Repo) -
 @pytest.mark.parametrize("data", ["x" * (1 << 20), [0] * 200_000], ids=["bytes", "values"])
 def test_a_report_that_the_fleet_could_not_read_is_not_sent(muster: Run, fleet: Repo, data: object) -> None:
     event = json.dumps({"x": data})
-    code, _, err = muster("report", "--repo", fleet.path, "--local", "--cluster", "c1", "--adapter", "dns",
-                          "--observed-generation", "1", "--condition", "Available=True", "--data", event)  # fmt: skip
+    code, _, err = muster(
+        "report",
+        "--repo",
+        fleet.path,
+        "--local",
+        "--cluster",
+        "c1",
+        "--adapter",
+        "dns",
+        "--observed-generation",
+        "1",
+        "--condition",
+        "Available=True",
+        "--data",
+        event,
+    )
     assert (code, "the fleet could not read the report" in err) == (2, True)
     assert fleet.git("for-each-ref", AGENT) == ""

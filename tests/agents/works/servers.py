@@ -35,9 +35,14 @@ class MemoryServer(ApiServer):
         return MemoryServer(self.state, user.rpartition(":")[2])
 
     def request(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json",
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Tree = None,
+        form: str = "json",
         deadline: Deadline | None = None,
-    ) -> dict[str, Tree]:  # fmt: skip
+    ) -> dict[str, Tree]:
         asked = f"{method} {path}"
         if not (query or {}).get("limit") and method != "GET":
             self.state.asked.append(f"{self.user}: {asked}")

@@ -31,15 +31,21 @@ def config_map(name: str, namespace: str = "shop", **data: str) -> Tree:
 
 def config_for(name: str, namespace: str = "shop", **options: Any) -> Tree:
     """Options for a ConfigMap."""
-    return {"resourceIdentifier": {"group": "", "resource": "configmaps", "namespace": namespace, "name": name},
-            **options}  # fmt: skip
+    return {
+        "resourceIdentifier": {"group": "", "resource": "configmaps", "namespace": namespace, "name": name},
+        **options,
+    }
 
 
 def work(name: str, *manifests: Tree, generation: int = 1, **spec: Any) -> Tree:
     """The derived part of a work."""
     whole = {"workload": {"manifests": list(manifests)}, **spec}
-    metadata = {"name": name, "namespace": CLUSTER, "generation": generation,
-                "annotations": {SPEC_DIGEST: spec_digest(whole)}}  # fmt: skip
+    metadata = {
+        "name": name,
+        "namespace": CLUSTER,
+        "generation": generation,
+        "annotations": {SPEC_DIGEST: spec_digest(whole)},
+    }
     return MANIFEST_WORK.body(metadata, spec=whole)
 
 

@@ -41,8 +41,10 @@ def test_a_work_is_applied_healed_changed_and_removed(site: Site) -> None:
     manifest = status(site.agent, "web")["resourceStatus"]["manifests"][1]
     assert manifest["resourceMeta"]["name"] == "b"
     assert {one["type"]: one["status"] for one in manifest["conditions"]} == {
-        "Applied": "True", "Available": "True", "StatusFeedbackSynced": "True",
-    }  # fmt: skip
+        "Applied": "True",
+        "Available": "True",
+        "StatusFeedbackSynced": "True",
+    }
 
     site.server.apply("/api/v1/namespaces/shop/configmaps/a", config_map("a", v="2"), "somebody")
     site.server.delete("/api/v1/namespaces/shop/configmaps/b")
@@ -93,9 +95,14 @@ def test_an_object_of_two_works_stays_while_one_has_it(site: Site) -> None:
     site.does(view(work("one", shared), work("two", shared, config_map("own"))))
     site.does(view(work("two", shared, config_map("own"))))
     assert site.data("s") == {"v": "1"}
-    keeping = {"propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {"orphaningRules": [
-        {"group": "", "resource": "configmaps", "namespace": "shop", "name": "s"},
-    ]}}  # fmt: skip
+    keeping = {
+        "propagationPolicy": "SelectivelyOrphan",
+        "selectivelyOrphans": {
+            "orphaningRules": [
+                {"group": "", "resource": "configmaps", "namespace": "shop", "name": "s"},
+            ]
+        },
+    }
     site.does(view(work("two", shared, config_map("own"), deleteOption=keeping)))
     site.does(view())
     assert (site.data("s"), site.data("own")) == ({"v": "1"}, None)
@@ -235,15 +242,28 @@ def test_a_last_report_that_cannot_be_read_is_waited_for(memory: Site) -> None:
 
 
 CRATES: Tree = {
-    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
     "metadata": {"name": "crates.shop.example"},
     "spec": {
-        "group": "shop.example", "scope": "Namespaced", "names": {"plural": "crates", "kind": "Crate"},
-        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-            "type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}},
-        }}}],
+        "group": "shop.example",
+        "scope": "Namespaced",
+        "names": {"plural": "crates", "kind": "Crate"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+                    }
+                },
+            }
+        ],
     },
-}  # fmt: skip
+}
 
 
 @needs_hub

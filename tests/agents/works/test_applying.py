@@ -29,18 +29,32 @@ __all__ = ["memory", "site"]  # fixtures
 def test_update_strategies(site: Site) -> None:
     site.server.apply("/api/v1/namespaces/shop/configmaps/seen", config_map("seen", v="0"), "somebody")
     strategies = {
-        "once": {"type": "CreateOnly"}, "seen": {"type": "ReadOnly"},
-        "soft": {"type": "ServerSideApply", "serverSideApply": {"ignoreFields": [
-            {"condition": "OnSpokePresent", "jsonPaths": [".data.scale"], "jsonPointers": ["/data/size", "/no/1/x"]},
-            {"condition": "OnSpokeChange", "jsonPaths": [".data.other"]},
-        ]}},
+        "once": {"type": "CreateOnly"},
+        "seen": {"type": "ReadOnly"},
+        "soft": {
+            "type": "ServerSideApply",
+            "serverSideApply": {
+                "ignoreFields": [
+                    {
+                        "condition": "OnSpokePresent",
+                        "jsonPaths": [".data.scale"],
+                        "jsonPointers": ["/data/size", "/no/1/x"],
+                    },
+                    {"condition": "OnSpokeChange", "jsonPaths": [".data.other"]},
+                ]
+            },
+        },
         "odd": {"type": "Sideways"},
-    }  # fmt: skip
+    }
     configs = [config_for(name, updateStrategy=one) for name, one in strategies.items()]
 
     def manifests(value: str) -> list[Tree]:
-        return [config_map("once", v=value), config_map("seen", v=value), config_map("odd", v=value),
-                config_map("soft", v="1", scale=value, size=value)]  # fmt: skip
+        return [
+            config_map("once", v=value),
+            config_map("seen", v=value),
+            config_map("odd", v=value),
+            config_map("soft", v="1", scale=value, size=value),
+        ]
 
     site.does(view(work("web", *manifests("1"), manifestConfigs=configs)))
     assert (site.data("once"), site.data("seen"), site.data("odd")) == ({"v": "1"}, {"v": "0"}, None)
@@ -72,17 +86,28 @@ def test_executors(memory: Site) -> None:
     memory.does(view())
     assert isinstance(memory.server, MemoryServer)
     asked = [one for one in memory.server.state.asked if "shop/configmaps" in one]
-    assert asked == ["deployer: PATCH /api/v1/namespaces/shop/configmaps/a",
-                     "deployer: DELETE /api/v1/namespaces/shop/configmaps/a",
-                     "agent: DELETE /api/v1/namespaces/shop/configmaps/a"]  # fmt: skip
+    assert asked == [
+        "deployer: PATCH /api/v1/namespaces/shop/configmaps/a",
+        "deployer: DELETE /api/v1/namespaces/shop/configmaps/a",
+        "agent: DELETE /api/v1/namespaces/shop/configmaps/a",
+    ]
 
 
 def role(name: str, rules: list[Tree], namespace: str, subject: Tree) -> Iterator[Tree]:
     rbac = "rbac.authorization.k8s.io"
-    yield {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": {"name": name, "namespace": namespace},
-           "rules": rules}  # fmt: skip
-    yield {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": {"name": name, "namespace": namespace},
-           "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name}, "subjects": [subject]}  # fmt: skip
+    yield {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "Role",
+        "metadata": {"name": name, "namespace": namespace},
+        "rules": rules,
+    }
+    yield {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": namespace},
+        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+        "subjects": [subject],
+    }
 
 
 @needs_hub
@@ -90,16 +115,18 @@ def test_the_rights_of_a_real_server(hub: Hub, tmp_path: Path) -> None:
     """The user `muster` may remember and act as one service account; that one may write ConfigMaps in one namespace."""
     verbs = ["create", "delete", "get", "list", "patch", "update"]
     maps: list[Tree] = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs}]
-    acting: list[Tree] = [{"apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": ["deployer"],
-                           "verbs": ["impersonate"]}]  # fmt: skip
+    acting: list[Tree] = [
+        {"apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": ["deployer"], "verbs": ["impersonate"]}
+    ]
     user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "muster"}
     account = {"kind": "ServiceAccount", "name": "deployer", "namespace": "yard"}
     hub.make_namespaces(config_map("x", name) for name in ("remembering", "yard", "elsewhere"))
     for body in (
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "deployer", "namespace": "yard"}},
-        *role("agent", maps, "remembering", user), *role("acting", acting, "yard", user),
+        *role("agent", maps, "remembering", user),
+        *role("acting", acting, "yard", user),
         *role("deployer", maps, "yard", account),
-    ):  # fmt: skip
+    ):
         hub.apply(body)
     site = Site(from_kubeconfig(hub.kubeconfig, "muster"), "remembering")
     look = from_kubeconfig(hub.kubeconfig)
@@ -110,10 +137,13 @@ def test_the_rights_of_a_real_server(hub: Hub, tmp_path: Path) -> None:
     executor = {"subject": {"type": "ServiceAccount", "serviceAccount": {"namespace": "yard", "name": "deployer"}}}
     own, other = config_map("own", "yard"), config_map("other", "elsewhere")
     escalating = next(role("more", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}], "yard", account))
-    site.does(view(
-        work("by-agent", own), work("by-executor", own, executor=executor),
-        work("too-far", other, escalating, executor=executor),
-    ))  # fmt: skip
+    site.does(
+        view(
+            work("by-agent", own),
+            work("by-executor", own, executor=executor),
+            work("too-far", other, escalating, executor=executor),
+        )
+    )
     said = {name: conditions(site.agent, name)["Applied"] for name in ("by-agent", "by-executor", "too-far")}
     assert said == {"by-agent": "False", "by-executor": "True", "too-far": "False"}
     assert (exists("yard", "own"), exists("elsewhere", "other")) == (True, False)

@@ -24,26 +24,34 @@ CLUSTERS = ("direct", "edge-h")  # the first pushes to the hub, the second speak
 def set_of_works(version: str) -> str:
     rules = [{"type": "CEL", "condition": "Progressing", "celExpressions": ["object.data.version == 'stuck'"]}]
     feedback = [{"type": "JSONPaths", "jsonPaths": [{"name": "version", "path": ".data.version"}]}]
-    config = {"resourceIdentifier": {"group": "", "resource": "configmaps", "namespace": "store", "name": "web"},
-              "conditionRules": rules, "feedbackRules": feedback}  # fmt: skip
+    config = {
+        "resourceIdentifier": {"group": "", "resource": "configmaps", "namespace": "store", "name": "web"},
+        "conditionRules": rules,
+        "feedbackRules": feedback,
+    }
     strategy = {"type": "Progressive", "progressive": {"maxConcurrency": 1}}
-    return yaml.safe_dump({
-        "apiVersion": f"{WORK}/v1alpha1", "kind": "ManifestWorkReplicaSet",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {
-            "manifestWorkTemplate": {"workload": {"manifests": [config_map("web", "store", version=version)]},
-                                     "manifestConfigs": [config]},
-            "placementRefs": [{"name": "web", "rolloutStrategy": strategy}],
-        },
-    })  # fmt: skip
+    return yaml.safe_dump(
+        {
+            "apiVersion": f"{WORK}/v1alpha1",
+            "kind": "ManifestWorkReplicaSet",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {
+                "manifestWorkTemplate": {
+                    "workload": {"manifests": [config_map("web", "store", version=version)]},
+                    "manifestConfigs": [config],
+                },
+                "placementRefs": [{"name": "web", "rolloutStrategy": strategy}],
+            },
+        }
+    )
 
 
 FILES = {
     "binding.yaml": f"{{apiVersion: {API}/v1beta2, kind: ManagedClusterSetBinding, "
-                    "metadata: {name: default, namespace: shop}, spec: {clusterSet: default}}\n",
+    "metadata: {name: default, namespace: shop}, spec: {clusterSet: default}}\n",
     "placement.yaml": f"{{apiVersion: {API}/v1beta1, kind: Placement, metadata: {{name: web, namespace: shop}}, "
-                      "spec: {}}\n",
-}  # fmt: skip
+    "spec: {}}\n",
+}
 
 
 @needs_hub

@@ -48,15 +48,30 @@ MOST, SOME = 20, 10_000
 
 
 DATA: dict[str, Any] = {
-    "n": list(range(3_000)), "l": list(range(100)), "big": list(range(30_000)), "s": "a" * 20_000,
-    "long": "ab" * 20_000, "long2": "ab" * 19_999 + "ac", "wide": "é" * 5_000 + "🜚", "short": "a" * 60,
-    "texts": [f"text-{number}" for number in range(3_000)], "pair": shared(40, 1), "other": shared(40, 1),
-    "maps": shared_map(40), "others": shared_map(40), "map": {f"key-{n}": n for n in range(3_000)},
-    "numbers": {n: n for n in range(3_000)}, "mixed": "".join("ab"[n * n % 7 % 2] for n in range(5_000)),
-    "dates": [f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z" for n in range(1_440)], "deep": shared(500, 1), "now": NOW,
-    "precise": [f"2026-01-01T00:00:00.{n:09}Z" for n in range(1_000)], "one": {"a": {"b": 1}},
-    "copies": [f"{'x' * 2_000}{n % 7}" for n in range(200)], "raw": b"x" * 20_000,
-}  # fmt: skip
+    "n": list(range(3_000)),
+    "l": list(range(100)),
+    "big": list(range(30_000)),
+    "s": "a" * 20_000,
+    "long": "ab" * 20_000,
+    "long2": "ab" * 19_999 + "ac",
+    "wide": "é" * 5_000 + "🜚",
+    "short": "a" * 60,
+    "texts": [f"text-{number}" for number in range(3_000)],
+    "pair": shared(40, 1),
+    "other": shared(40, 1),
+    "maps": shared_map(40),
+    "others": shared_map(40),
+    "map": {f"key-{n}": n for n in range(3_000)},
+    "numbers": {n: n for n in range(3_000)},
+    "mixed": "".join("ab"[n * n % 7 % 2] for n in range(5_000)),
+    "dates": [f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z" for n in range(1_440)],
+    "deep": shared(500, 1),
+    "now": NOW,
+    "precise": [f"2026-01-01T00:00:00.{n:09}Z" for n in range(1_000)],
+    "one": {"a": {"b": 1}},
+    "copies": [f"{'x' * 2_000}{n % 7}" for n in range(200)],
+    "raw": b"x" * 20_000,
+}
 
 
 class Work:

@@ -10,15 +10,20 @@ from muster.cel.runtime.size import MOST_PARTS, require_size
 
 #: How a step makes a value of the one before it, `{0}`, and the first one.
 STEPS = {
-    "list": ("[a]", "[{0}, {0}]"), "map": ("{'k': a}", "{{'a': {0}, 'b': {0}}}"),
+    "list": ("[a]", "[{0}, {0}]"),
+    "map": ("{'k': a}", "{{'a': {0}, 'b': {0}}}"),
     "both": ("[a]", "{{'a': [{0}, {0}]}}"),
-    "loop": ("[a]", "[1, 2].map(i, {0})"), "loop over data": ("[a]", "items.map(i, {0})"),
-    "lists joined": ("[a]", "{0} + {0}"), "one of two": ("[a]", "a == 'x' ? [] : [{0}, {0}]"),
-    "texts joined": ("a", "{0} + {0}"), "join": ("a", "[{0}, {0}].join(',')"),
+    "loop": ("[a]", "[1, 2].map(i, {0})"),
+    "loop over data": ("[a]", "items.map(i, {0})"),
+    "lists joined": ("[a]", "{0} + {0}"),
+    "one of two": ("[a]", "a == 'x' ? [] : [{0}, {0}]"),
+    "texts joined": ("a", "{0} + {0}"),
+    "join": ("a", "[{0}, {0}].join(',')"),
     "format": ("a", "'%s%s'.format([{0}, {0}])"),
-    "replace": ("a", "('a' + {0}).replace('a', 'aa')"), "optional": ("[a]", "[optional.of({0}), ?optional.of({0})]"),
+    "replace": ("a", "('a' + {0}).replace('a', 'aa')"),
+    "optional": ("[a]", "[optional.of({0}), ?optional.of({0})]"),
     "map of maps": ("{'k': a}", "{0}.transformMap(k, v, {0})"),
-}  # fmt: skip
+}
 DATA = {"a": "ab", "items": [1, 2]}
 
 

@@ -16,8 +16,13 @@ from muster.cel.runtime.temporal import PreciseInstant, PreciseSpan, instant, in
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NANOSECONDS = st.integers(-(10**18), 10**18)
 OPERATORS: list[Callable[[Any, Any], bool]] = [
-    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-]  # fmt: skip
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+]
 
 
 @given(NANOSECONDS, NANOSECONDS, st.sampled_from(OPERATORS))
@@ -52,10 +57,22 @@ def test_plain_classes_wherever_they_do(microseconds: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["2026-01-01", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z",
-     "2026-01-01T24:00:00Z", "2026-01-01T00:00:00+99:00", "0000-01-01T00:00:00Z", "10000-01-01T00:00:00Z",
-     "9999-12-31T23:59:59-00:01", "", "now", "２026-01-01T00:00:00Z"],
-)  # fmt: skip
+    [
+        "2026-01-01",
+        "2026-01-01 00:00:00Z",
+        "2026-01-01T00:00:00",
+        "2026-13-01T00:00:00Z",
+        "2026-02-30T00:00:00Z",
+        "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:00+99:00",
+        "0000-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-00:01",
+        "",
+        "now",
+        "２026-01-01T00:00:00Z",
+    ],
+)
 def test_not_a_time(text: str) -> None:
     with pytest.raises(cel.EvaluationError):
         parse_time(text)

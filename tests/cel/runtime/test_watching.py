@@ -10,14 +10,27 @@ from muster import cel
 from tests.support.examples import often
 
 _PARTS = (
-    "getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes",
-    "getSeconds", "getMilliseconds",
-)  # fmt: skip
+    "getFullYear",
+    "getMonth",
+    "getDayOfYear",
+    "getDayOfMonth",
+    "getDate",
+    "getDayOfWeek",
+    "getHours",
+    "getMinutes",
+    "getSeconds",
+    "getMilliseconds",
+)
 #: Zones that change their offset by an hour, by half of one, by a day, at midnight; and one that never does.
 _ZONES = (
-    "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Gaza", "Africa/Casablanca",
+    "Europe/Berlin",
+    "America/St_Johns",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "Asia/Gaza",
+    "Africa/Casablanca",
     "+05:45",
-)  # fmt: skip
+)
 _CENTURY = timedelta(days=36_525)
 _STEPS = (*range(1, 200), *range(240, 8_000, 60), *range(10_800, 40 * 86_400, 3_600))
 

@@ -9,9 +9,17 @@ from muster.cel.runtime.windows import WindowError, parse, state, state_then
 from tests.support.examples import often
 
 ZONES = (
-    "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Santiago", "Africa/Cairo",
-    "Africa/Casablanca", "Asia/Beirut", "UTC", "-03:30",
-)  # fmt: skip
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Asia/Kathmandu",
+    "America/Santiago",
+    "Africa/Cairo",
+    "Africa/Casablanca",
+    "Asia/Beirut",
+    "UTC",
+    "-03:30",
+)
 TIMES = ("00:00", "01:30", "02:15", "02:45", "03:00", "09:00", "17:45", "23:30")
 HOLIDAYS = ("2026-03-29", "2026-03-20/2026-04-02", "2026-10-25T00:30:07Z/2026-10-25T01:10:00Z")
 DAYS_AHEAD = 17

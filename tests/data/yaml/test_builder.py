@@ -53,7 +53,7 @@ def test_core_schema(text: str, value: Tree) -> None:
         *("-", "+", ".", "-.", "1e", "e1", "1e+", "..5", "+-1"),
         *("inf", "nan", "Infinity", "NaN", ".infinity", "+.nan", "١٢٣", "1٢"),
     ],
-)  # fmt: skip
+)
 def test_everything_else_is_the_text(text: str) -> None:
     assert resolve(text) == text
 

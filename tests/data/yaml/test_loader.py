@@ -114,7 +114,7 @@ def test_says_where_each_document_begins() -> None:
         ("a: - b\n", [("syntax", 1, 4)]),
         ("a: !x!y 1\n", [("syntax", 1, 4)]),
     ],
-)  # fmt: skip
+)
 def test_refuses(text: str | bytes, expected: list[tuple[str, int, int]]) -> None:
     loaded = load(text)
     assert places(loaded) == expected

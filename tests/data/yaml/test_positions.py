@@ -120,10 +120,12 @@ def test_every_path_of_a_tree_is_found(tree: dict[str, Tree]) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "shown", "under"),
     [
-        ("a ##[error]x: !", 15, "a #\\x23[error]x: !", "!"), ("::error::y", 10, "\\x3a:error::y", "y"),
-        ("a: !##vso[x]", 4, "a: !#\\x23vso[x]", "!"), ("  section_start:1:x", 17, "  section_start\\x3a1:x", "1"),
+        ("a ##[error]x: !", 15, "a #\\x23[error]x: !", "!"),
+        ("::error::y", 10, "\\x3a:error::y", "y"),
+        ("a: !##vso[x]", 4, "a: !#\\x23vso[x]", "!"),
+        ("  section_start:1:x", 17, "  section_start\\x3a1:x", "1"),
     ],
-)  # fmt: skip
+)
 def test_commands_are_escaped_and_the_caret_stays(text: str, column: int, shown: str, under: str) -> None:
     line, caret = render(text, column).split("\n")
     assert line == shown

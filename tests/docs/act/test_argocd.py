@@ -28,8 +28,11 @@ def dies(repo: Repo, name: str) -> None:
     """All clusters go on renewing their Leases but one."""
     leases = [path for path in repo.paths() if path.endswith("/lease.yaml") and f"/{name}/" not in path]
     texts = {path: repo.git("show", f"HEAD:{path}") for path in leases}
-    fresh = {path: re.sub(r'renewTime: .*', f'renewTime: "{LATER}"', text) for path, text in texts.items()
-             if "2026-01-01T11:5" in text or "2026-01-01T12:" in text}  # fmt: skip
+    fresh = {
+        path: re.sub(r"renewTime: .*", f'renewTime: "{LATER}"', text)
+        for path, text in texts.items()
+        if "2026-01-01T11:5" in text or "2026-01-01T12:" in text
+    }
     repo.commit({path: f"{text}\n" for path, text in fresh.items()})
 
 
@@ -68,16 +71,23 @@ def test_an_empty_decision_makes_no_applications(tmp_path: Path) -> None:
 @needs_hub
 def test_decisions_on_a_hub(hub: Hub, tmp_path: Path) -> None:
     clusters: list[Tree] = [
-        {"apiVersion": "v1", "kind": "Secret",
-         "metadata": {"name": name, "namespace": "argocd", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
-         "stringData": {"name": name, "server": f"https://{name}.example.com", "config": "{}"}}
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": "argocd", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
+            "stringData": {"name": name, "server": f"https://{name}.example.com", "config": "{}"},
+        }
         for name in ("c1", "c2", "c3")
-    ]  # fmt: skip
+    ]
     decision = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
-        "metadata": {"name": "web-decision-1", "namespace": "argocd",
-                     "labels": {"cluster.open-cluster-management.io/placement": "web"}},
-    }  # fmt: skip
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {
+            "name": "web-decision-1",
+            "namespace": "argocd",
+            "labels": {"cluster.open-cluster-management.io/placement": "web"},
+        },
+    }
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in ("c1", "c3", "unknown")]}
     config, text = FROM_HUB.split("---\n")
     hub.make_namespaces([decision])

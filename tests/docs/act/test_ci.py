@@ -54,9 +54,10 @@ def test_a_child_pipeline_of_gitlab(tmp_path: Path) -> None:
     assert list(child) == ["done", *(f"deploy {name}" for name in CLUSTERS)]
     assert child["deploy prod-eu-1"] == {"variables": {"CLUSTER": "prod-eu-1"}, "script": ["./deploy $CLUSTER"]}
     for schema, name, text in (
-        ("vendor.github-workflows", "deploy.yaml", workflow), ("vendor.gitlab-ci", "jobs.yml", jobs),
+        ("vendor.github-workflows", "deploy.yaml", workflow),
+        ("vendor.gitlab-ci", "jobs.yml", jobs),
         ("vendor.gitlab-ci", "child.yml", (repo.path / "child.yml").read_text()),
-    ):  # fmt: skip
+    ):
         path = tmp_path / name
         path.write_text(text)
         command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]

@@ -128,9 +128,13 @@ def test_backstage(muster: Run, tmp_path: Path) -> None:
         pytest.skip("node or @backstage/catalog-model is not installed, whose rules are the rest (make servers)")
     wrong = {**entities[0], "metadata": {**entities[0]["metadata"], "labels": {"a": "no label"}}}
     done = subprocess.run(
-        ["node", str(Path(__file__).with_name("backstage.cjs"))], input=json.dumps([*entities, wrong]),
-        env={**os.environ, "NODE_PATH": str(modules)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        ["node", str(Path(__file__).with_name("backstage.cjs"))],
+        input=json.dumps([*entities, wrong]),
+        env={**os.environ, "NODE_PATH": str(modules)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     (line,) = done.stdout.splitlines()
     assert '"labels.a" is not valid' in line
 

@@ -69,8 +69,13 @@ class Pool:
             "TERRAFORM": str(TERRAFORM),
             "CHECKPOINT_DISABLE": "1",
         }
-        subprocess.run([str(TERRAFORM), "init", "-input=false"], cwd=self.module, env=self.environ, check=True,
-                       stdout=subprocess.DEVNULL)  # fmt: skip
+        subprocess.run(
+            [str(TERRAFORM), "init", "-input=false"],
+            cwd=self.module,
+            env=self.environ,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def change(self, files: dict[str, str | None]) -> None:
         """A person's commit, pushed although others push, too."""

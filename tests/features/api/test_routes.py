@@ -91,7 +91,7 @@ def watched(folder: Path, repo: Repo) -> Iterator[Desk]:
         ("forecast?for=4m", ("forecast", "--for", "4m", "-o", "json")),
         ("plan", ("plan", "-o", "json")),
     ],
-)  # fmt: skip
+)
 def test_answers_are_what_the_verbs_print(desk: Desk, muster: Run, path: str, command: tuple[str, ...]) -> None:
     _, out, _ = muster(*command, "--repo", desk.repo.path, "--now", format_time(NOW))
     answer = desk.get(path)
@@ -120,16 +120,28 @@ def test_etags_pages_and_tokens(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("objects/clutsers", 400), ("objects/managedclusters/nope", 404), ("explain/managedcluster/nope", 404),
-        ("explain/managedcluster/prod-eu-1?field=nope", 400), ("history/managedcluster/nope", 404), ("nothing", 404),
-        ("objects/managedclusters?selector=a%3D%3D%3D", 400), ("objects/managedclusters?limit=0", 400),
-        ("objects/managedclusters?limit=5&limit=6", 400), ("objects/managedclusters?x=1", 400),
+        ("objects/clutsers", 400),
+        ("objects/managedclusters/nope", 404),
+        ("explain/managedcluster/nope", 404),
+        ("explain/managedcluster/prod-eu-1?field=nope", 400),
+        ("history/managedcluster/nope", 404),
+        ("nothing", 404),
+        ("objects/managedclusters?selector=a%3D%3D%3D", 400),
+        ("objects/managedclusters?limit=0", 400),
+        ("objects/managedclusters?limit=5&limit=6", 400),
+        ("objects/managedclusters?x=1", 400),
         ("forecast?for=99999d", 400),
-        ("forecast?for=60d", 400), ("objects/managedclusters/%ff", 400), ("objects/managedclusters/a%2Fb", 400),
-        ("objects/all/web", 400), ("objects/managedclusters?continue=x", 400), ("plan?x", 400), ("plan?", 200),
-        ("objects/" + "a" * 5000, 400), ("objects/..%2f..%2fetc", 400),
+        ("forecast?for=60d", 400),
+        ("objects/managedclusters/%ff", 400),
+        ("objects/managedclusters/a%2Fb", 400),
+        ("objects/all/web", 400),
+        ("objects/managedclusters?continue=x", 400),
+        ("plan?x", 400),
+        ("plan?", 200),
+        ("objects/" + "a" * 5000, 400),
+        ("objects/..%2f..%2fetc", 400),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_answered(desk: Desk, path: str, status: int) -> None:
     answer = desk.get(path)
     assert answer.status == status, answer.data
@@ -149,12 +161,33 @@ def _keeps_to_the_document(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(SCHEMATHESIS)
     (tmp_path / "openapi.json").write_bytes(routes.document())
     done = subprocess.run(
-        [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", "openapi.json",
-         "--url", desk.url, "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", str(often(2)),
-         "--phases", "examples,coverage", "--checks", "all", "--seed", "1", "--no-color",
-         "--exclude-checks", "positive_data_acceptance,missing_required_header"],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "from schemathesis.cli import schemathesis; schemathesis()",
+            "run",
+            "openapi.json",
+            "--url",
+            desk.url,
+            "--header",
+            f"Authorization: Bearer {TOKEN}",
+            "--max-examples",
+            str(often(2)),
+            "--phases",
+            "examples,coverage",
+            "--checks",
+            "all",
+            "--seed",
+            "1",
+            "--no-color",
+            "--exclude-checks",
+            "positive_data_acceptance,missing_required_header",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 

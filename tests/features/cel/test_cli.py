@@ -20,8 +20,9 @@ def file(tmp_path: Path) -> str:
 
 
 def test_value_trace_horizon_and_cost(file: str, muster: Run) -> None:
-    code, out, _ = muster("cel", "now - lease.spec.renewTime >= duration('5m') || !self.spec.hubAcceptsClient",
-                          "--object", file, *NOW)  # fmt: skip
+    code, out, _ = muster(
+        "cel", "now - lease.spec.renewTime >= duration('5m') || !self.spec.hubAcceptsClient", "--object", file, *NOW
+    )
     assert code == 0
     lines = out.splitlines()
     assert lines[0].startswith("now - lease.spec.renewTime")

@@ -48,25 +48,28 @@ def documents(text: str) -> list[Tree]:
     return list(yaml.safe_load_all(text))
 
 
-@pytest.mark.parametrize(("expression", "value"), [
-    ("self.metadata.name", "a"),
-    ("lease.spec.leaseDurationSeconds", 20),
-    ("leaseDurationSeconds", 20),
-    ("reported['HubAcceptedManagedCluster'].status", "True"),
-    ("reported['HubAcceptedManagedCluster'].stale", False),
-    ("previous['HubAcceptedManagedCluster'].reason", "R"),
-    ("status(conditions, 'HubAcceptedManagedCluster')", "True"),
-    ("reports.map(r, r.adapter)", ["dns"]),
-    ("adapters", ["dns"]),
-    ("updated == now", True),
-    ("accepted", True),
-    ("deleting", True),
-    ("children.size()", 0),
-    ("generation", 3),
-    ("has(fleet.heartbeats)", False),
-    ("size(params)", 0),
-    ("string(now)", "2026-01-01T00:01:00Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("self.metadata.name", "a"),
+        ("lease.spec.leaseDurationSeconds", 20),
+        ("leaseDurationSeconds", 20),
+        ("reported['HubAcceptedManagedCluster'].status", "True"),
+        ("reported['HubAcceptedManagedCluster'].stale", False),
+        ("previous['HubAcceptedManagedCluster'].reason", "R"),
+        ("status(conditions, 'HubAcceptedManagedCluster')", "True"),
+        ("reports.map(r, r.adapter)", ["dns"]),
+        ("adapters", ["dns"]),
+        ("updated == now", True),
+        ("accepted", True),
+        ("deleting", True),
+        ("children.size()", 0),
+        ("generation", 3),
+        ("has(fleet.heartbeats)", False),
+        ("size(params)", 0),
+        ("string(now)", "2026-01-01T00:01:00Z"),
+    ],
+)
 def test_a_file_says_what_a_run_would_have_found(expression: str, value: object) -> None:
     answer = evaluate(expression, documents(OBJECTS), NOW)
     assert (answer.result.value, answer.result.error) == (value, None)

@@ -78,5 +78,7 @@ def test_a_large_matrix_is_folded(muster: Run, fleet: Repo) -> None:
     fleet.commit({"placements/p1.yaml": more["placements/p1.yaml"] + "  tolerations:\n  - {operator: Exists}\n"})
     _, out, _ = muster("drill", "regions", "--repo", fleet.path, *NOON)
     assert out.splitlines()[1:] == [
-        "LOST        shop/p1", "prod-us-2   moves-back from 12:00:00 (gains new-ap-1)", "ok in all: 5 other objects",
-    ]  # fmt: skip
+        "LOST        shop/p1",
+        "prod-us-2   moves-back from 12:00:00 (gains new-ap-1)",
+        "ok in all: 5 other objects",
+    ]

@@ -53,10 +53,12 @@ BUDGET = (
 
 def files(lose: str = "{each: region}") -> dict[str, str]:
     found = {
-        "apps/binding.yaml": BINDING, "apps/four.yaml": placement("four", 4),
-        "apps/eu.yaml": placement("eu", 4, region="eu"), "apps/tolerant.yaml": TOLERANT,
+        "apps/binding.yaml": BINDING,
+        "apps/four.yaml": placement("four", 4),
+        "apps/eu.yaml": placement("eu", 4, region="eu"),
+        "apps/tolerant.yaml": TOLERANT,
         "drills/d.yaml": DRILL.format(name="d", lose=lose),
-    }  # fmt: skip
+    }
     for name, (region, seconds) in CLUSTERS.items():
         found[f"clusters/{name}/cluster.yaml"] = cluster(name, region=region)
         found[f"clusters/{name}/observed.yaml"] = observed(name)
@@ -111,9 +113,12 @@ def simulated(repo: Repo, lost: Collection[str], span: timedelta) -> dict[str, S
     at: datetime | None = NOON
     while at is not None and at <= NOON + span:
         leases = {
-            f"clusters/{name}/lease.yaml": lease(name, NOON - timedelta(seconds=seconds) + timedelta(seconds=60) * _periods(at, seconds))
-            for name, (_, seconds) in CLUSTERS.items() if name not in lost
-        }  # fmt: skip
+            f"clusters/{name}/lease.yaml": lease(
+                name, NOON - timedelta(seconds=seconds) + timedelta(seconds=60) * _periods(at, seconds)
+            )
+            for name, (_, seconds) in CLUSTERS.items()
+            if name not in lost
+        }
         repo.commit(leases)
         settled = settle(Overlay(CommitSnapshot(repository, repo.tip(), heard.refs, heard.agents), derived), at)
         derived.update(settled.files)
@@ -267,10 +272,13 @@ def test_finds_work_that_moves_back_to_a_silent_cluster(tmp_path: Path) -> None:
         .read_text()
         .replace("fleet.example.com/unhealthy", "cluster.open-cluster-management.io/unavailable")
     )
-    repo.commit({
-        path: tainted, "placements/web.yaml": (repo.path / "placements/web.yaml").read_text(),
-        "policies/builtin-taints.yaml": (repo.path / "policies/builtin-taints.yaml").read_text(),
-    })  # fmt: skip
+    repo.commit(
+        {
+            path: tainted,
+            "placements/web.yaml": (repo.path / "placements/web.yaml").read_text(),
+            "policies/builtin-taints.yaml": (repo.path / "policies/builtin-taints.yaml").read_text(),
+        }
+    )
     result = next(one for one in drilled(repo) if one.drill.id.name == "regions")
     rows = {domain.name: {cell.object.name: cell.text(NOON) for cell in row} for domain, row in result.rows}
     assert rows["region=us"]["web"] == "moves-back for 5m, until 12:09:20 (gains prod-us-2)"

@@ -30,8 +30,11 @@ def test_what_still_chooses_it_is_named(repo: Repo, muster: Run) -> None:
 def test_it_ends_when_a_reconcile_has_moved_the_decisions(repo: Repo, muster: Run) -> None:
     process = subprocess.Popen(
         [*muster_command(repo.environ), "drain", "prod-eu-1", "--timeout", "60s", "--repo", str(repo.path)],
-        env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        env=dict(repo.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert process.stdout is not None
     assert "Drain prod-eu-1" in process.stdout.readline()
     assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 0

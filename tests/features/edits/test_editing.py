@@ -45,12 +45,14 @@ EDITS: dict[str, tuple[Edit, str]] = {
 @pytest.fixture
 def fleet(tmp_path: Path) -> Repo:
     repo = new_repository(tmp_path / "fleet")
-    repo.commit({
-        "clusters/new.yaml": CLUSTER.replace("NAME", "new").replace("ACCEPTED", "false"),
-        "clusters/old.yaml": CLUSTER.replace("NAME", "old").replace("ACCEPTED", "true"),
-        "pools/small.yaml": POOL,
-        "pools/mine.yaml": CLAIM,
-    })  # fmt: skip
+    repo.commit(
+        {
+            "clusters/new.yaml": CLUSTER.replace("NAME", "new").replace("ACCEPTED", "false"),
+            "clusters/old.yaml": CLUSTER.replace("NAME", "old").replace("ACCEPTED", "true"),
+            "pools/small.yaml": POOL,
+            "pools/mine.yaml": CLAIM,
+        }
+    )
     return repo
 
 
@@ -72,9 +74,13 @@ def test_an_edit_is_pushed_and_made_anew_where_somebody_was_faster(fleet: Repo, 
             rival.git("push", "--quiet")
 
     done = commit_edit(
-        open_repository(here.path, here.environ), contested, "Edit", branch="main", remote="origin",
+        open_repository(here.path, here.environ),
+        contested,
+        "Edit",
+        branch="main",
+        remote="origin",
         attempts=range(2),
-    )  # fmt: skip
+    )
     assert done.pushed
     assert done.commit == origin.tip("main") == here.tip("main")
     assert changed(origin) == [path]
@@ -91,9 +97,13 @@ def test_an_edit_gives_up_where_others_are_faster_every_time(fleet: Repo, verb: 
 
     with pytest.raises(RepositoryError, match="main kept moving, so nothing was committed"):
         commit_edit(
-            open_repository(fleet.path, fleet.environ), contested, "Edit", branch="main", remote=None,
+            open_repository(fleet.path, fleet.environ),
+            contested,
+            "Edit",
+            branch="main",
+            remote=None,
             attempts=range(2),
-        )  # fmt: skip
+        )
     assert fleet.git("log", "--format=%s", "--max-count=2").splitlines() == ["Theirs", "Theirs"]
 
 

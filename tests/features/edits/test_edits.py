@@ -305,8 +305,9 @@ def test_a_cordoned_cluster_keeps_what_it_has_and_is_let_in_again(fleet: Repo, m
     muster("drain", "b", "--timeout", "0s", "--repo", fleet.path)
     body = list(yaml.safe_load_all((fleet.path / "clusters/ab.yaml").read_text()))[1]
     assert body["spec"]["taints"] == [
-        {"key": "muster.dev/cordoned", "effect": "NoSelectIfNew"}, {"key": "muster.dev/drained", "effect": "NoSelect"},
-    ]  # fmt: skip
+        {"key": "muster.dev/cordoned", "effect": "NoSelectIfNew"},
+        {"key": "muster.dev/drained", "effect": "NoSelect"},
+    ]
     code, out, _ = muster("uncordon", "b", "--repo", fleet.path)
     assert (code, "taint muster.dev/drained removed" in out) == (0, True)
     assert "muster.dev" not in (fleet.path / "clusters/ab.yaml").read_text()

@@ -36,8 +36,9 @@ def test_labels_are_set_and_removed(fleet: Repo, muster: Run) -> None:
     assert (code, err) == (0, "")
     assert fleet.git("log", "-1", "--format=%s") == "Label a: tier=gold env- region=eu"
     assert [line.strip() for line in out.splitlines()[1:]] == [
-        "ManagedCluster/a: label tier set to gold", "ManagedCluster/a: label env removed",
-    ]  # fmt: skip
+        "ManagedCluster/a: label tier set to gold",
+        "ManagedCluster/a: label env removed",
+    ]
     assert (fleet.path / "a.yaml").read_text() == CLUSTER.replace("env: prod", "tier: gold")
 
 

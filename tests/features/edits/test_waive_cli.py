@@ -113,7 +113,7 @@ def test_it_is_extended(muster: Run, repo: Repo) -> None:
         ("MUS222", "ManagedCluster/a", "2026-02-01", "'2026-02-01' is not a day in the future"),
         ("MUS222", "ManagedCluster/a", "tomorrow", "'tomorrow' is not a day in the future"),
     ],
-)  # fmt: skip
+)
 def test_refusals(code: str, about: str, until: str, told: str, muster: Run, repo: Repo) -> None:
     done = muster("waive", code, about, *WHY, "--until", until, *AS_OF, "--repo", repo.path)
     assert (done[0], told in done[2]) == (1, True), done
@@ -130,8 +130,9 @@ def test_documents_have_both(muster: Run, repo: Repo) -> None:
     muster("waive", "MUS222", "ManagedCluster/a", *UNTIL, *AS_OF, "--repo", repo.path)
     found = json.loads(muster("validate", "--repo", repo.path, "-o", "json")[1])
     assert [(one["code"], one["waiver"] and one["waiver"]["name"]) for one in found] == [
-        ("MUS222", "mus222-managedcluster-a"), ("MUS201", None),
-    ]  # fmt: skip
+        ("MUS222", "mus222-managedcluster-a"),
+        ("MUS201", None),
+    ]
     assert all(len(one["digest"]) == 16 for one in found)
     (run,) = json.loads(muster("validate", "--repo", repo.path, "-o", "sarif")[1])["runs"]
     assert ["suppressions" in one for one in run["results"]] == [True, False]

@@ -33,9 +33,10 @@ def base(folder: Path) -> Repo:
     for number in range(6):
         name = f"c{number}"
         files |= {
-            f"clusters/{name}/cluster.yaml": cluster(name), f"clusters/{name}/observed.yaml": observed(name),
+            f"clusters/{name}/cluster.yaml": cluster(name),
+            f"clusters/{name}/observed.yaml": observed(name),
             f"clusters/{name}/lease.yaml": lease(name, NOON),
-        }  # fmt: skip
+        }
     repo.commit(files)
     _reconcile(repo)
     return repo
@@ -59,7 +60,9 @@ def cause_of(repo: Repo, start: str, id_: ObjectId, field: str) -> Cause:
         return find_cause(trial, repo.tip(), id_, field, NOON, WANTED)
 
 
-def values_with(repo: Repo, start: str, end: str, changes: Collection[ChangedLines], field: str, folder: Path) -> Mapping[str, Tree]:  # fmt: skip  # noqa: E501
+def values_with(
+    repo: Repo, start: str, end: str, changes: Collection[ChangedLines], field: str, folder: Path
+) -> Mapping[str, Tree]:
     """What a full run decides over the start with these changes alone, which are made here by line numbers of `end`."""
     tried = copy(repo.path, folder)
     tried.git("checkout", "-q", "--detach", start)
@@ -80,8 +83,12 @@ def values_with(repo: Repo, start: str, end: str, changes: Collection[ChangedLin
     return decided_values(settle(_snapshot(tried), NOON).last, SOME, field)
 
 
-NOISE = {"README.md": "# B\n", "clusters/c4/cluster.yaml": cluster("c4", leaseDurationSeconds="90"),
-         "apps/other.yaml": placement("other", 1), "policies/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}  # fmt: skip  # noqa: E501
+NOISE = {
+    "README.md": "# B\n",
+    "clusters/c4/cluster.yaml": cluster("c4", leaseDurationSeconds="90"),
+    "apps/other.yaml": placement("other", 1),
+    "policies/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -94,15 +101,17 @@ NOISE = {"README.md": "# B\n", "clusters/c4/cluster.yaml": cluster("c4", leaseDu
                 "apps/some.yaml": placement("some", 2, region="ap"),
                 "clusters/c5/cluster.yaml": cluster("c5", region="ap"),
             },
-            "c5", ["apps/some.yaml", "clusters/c5/cluster.yaml"],
+            "c5",
+            ["apps/some.yaml", "clusters/c5/cluster.yaml"],
         ),
         # Each of them suffices: one is named.
         (
             {"clusters/c0/cluster.yaml": cluster("c0", accepted=False), "apps/binding.yaml": None},
-            "c0", ["apps/binding.yaml"],
+            "c0",
+            ["apps/binding.yaml"],
         ),
     ],
-)  # fmt: skip
+)
 def test_the_set_causes_it_and_no_proper_subset_does(
     tmp_path: Path, edits: dict[str, str | None], field: str, paths: list[str]
 ) -> None:
@@ -124,7 +133,9 @@ def test_the_set_causes_it_and_no_proper_subset_does(
 def test_lines_of_a_file(tmp_path: Path) -> None:
     repo = base(tmp_path / "fleet")
     start = repo.tip()
-    text = "# Now more of them.\n" + placement("some", 4).replace("namespace: apps}", "namespace: apps, labels: {a: b}}")  # fmt: skip  # noqa: E501
+    text = "# Now more of them.\n" + placement("some", 4).replace(
+        "namespace: apps}", "namespace: apps, labels: {a: b}}"
+    )
     repo.commit({"apps/some.yaml": text})
     found = cause_of(repo, start, SOME, "numberOfSelectedClusters")
     (change,) = found.changes

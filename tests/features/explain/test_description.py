@@ -119,6 +119,8 @@ def test_a_placement_without_clusters_says_what_excludes_them(tmp_path: Path, mu
     _, out, _ = muster("explain", "placement/shop/web", "PlacementSatisfied", *now)
     assert "No ManagedCluster matches any of the cluster predicate" in out
     assert [line.split()[:2] for line in out.splitlines() if line.startswith(("a ", "b ", "c "))] == [
-        ["a", "no"], ["b", "no"], ["c", "no"],
-    ]  # fmt: skip
+        ["a", "no"],
+        ["b", "no"],
+        ["c", "no"],
+    ]
     assert out.count("taint") >= 2

@@ -151,8 +151,9 @@ def test_the_arithmetic_of_a_lease() -> None:
     assert one.rule == "ConditionPolicy/managed-cluster-available#lease-expired"
     (deadline,) = one.deadlines
     assert [term.shown for term in deadline.terms] == [
-        "2026-01-01T10:31:00Z (lease.spec.renewTime)", "3000s (variables.grace)",
-    ]  # fmt: skip
+        "2026-01-01T10:31:00Z (lease.spec.renewTime)",
+        "3000s (variables.grace)",
+    ]
     reads = {read.label: (read.value, str(read.place)) for read in one.reads}
     assert reads["lease.spec.renewTime"] == ("2026-01-01T10:31:00Z", "clusters/eu/edge-eu-1/lease.yaml:11:3")
     assert reads["leaseDurationSeconds"] == ("600", "clusters/eu/edge-eu-1/cluster.yaml:12:3")

@@ -40,8 +40,10 @@ TOLERANT = placement("some", 9) + "  tolerations:\n  - {key: k, operator: Exists
         ({"apps/some.yaml": placement("some", 2)}, {"numberOfClusters 6": {"apps/some.yaml": placement("some", 6)}}),
         (
             {"apps/some.yaml": placement("some", 9), "clusters/c5/cluster.yaml": TAINTED},
-            {"remove its taint k:NoSelect": {"clusters/c5/cluster.yaml": cluster("c5")},
-             "tolerate k": {"apps/some.yaml": TOLERANT}},
+            {
+                "remove its taint k:NoSelect": {"clusters/c5/cluster.yaml": cluster("c5")},
+                "tolerate k": {"apps/some.yaml": TOLERANT},
+            },
         ),
         (
             {"apps/some.yaml": placement("some", 9, region="ap")},
@@ -53,11 +55,15 @@ TOLERANT = placement("some", 9) + "  tolerations:\n  - {key: k, operator: Exists
         ),
         (
             {"apps/some.yaml": placement("some", 5, region="eu"), "clusters/c5/cluster.yaml": TAINTED},
-            {"remove its taint k:NoSelect and numberOfClusters 6": {
-                "clusters/c5/cluster.yaml": cluster("c5"), "apps/some.yaml": placement("some", 6, region="eu")}},
+            {
+                "remove its taint k:NoSelect and numberOfClusters 6": {
+                    "clusters/c5/cluster.yaml": cluster("c5"),
+                    "apps/some.yaml": placement("some", 6, region="eu"),
+                }
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_each_way_suffices(tmp_path: Path, before: dict[str, Content], expected: dict[str, dict[str, Content]]) -> None:
     repo = base(tmp_path / "fleet")
     repo.commit(before)

@@ -26,12 +26,17 @@ def fleet(tmp_path: Path) -> Path:
     root.mkdir()
     spec = {"rules": [files.rule("shop.example.com", ("/", "Prefix", files.backend("web")))]}
     texts = [
-        cluster("dark"), observed("dark"), lease("dark", "2026-01-01T00:00:00Z"), POLICY,
-        files.cluster("a"), files.cluster("b"), files.remedy("upgrade", "b"),
+        cluster("dark"),
+        observed("dark"),
+        lease("dark", "2026-01-01T00:00:00Z"),
+        POLICY,
+        files.cluster("a"),
+        files.cluster("b"),
+        files.remedy("upgrade", "b"),
         files.ingress(spec, {"serviceLocations": [files.located("web", "a", "b")]}),
         files.endpoint_slice("a", "web", [("http", 8080)], ["10.0.0.1"]),
         files.endpoint_slice("b", "web", [("http", 8080)], ["10.0.0.2"]),
-    ]  # fmt: skip
+    ]
     for number, text in enumerate(texts):
         (root / f"{number}.yaml").write_text(text)
     return root

@@ -36,9 +36,10 @@ def test_a_failed_load_is_tried_again(tmp_path: Path, command: str) -> None:
 
 def test_options_that_do_not_go_together(muster: Run, tmp_path: Path) -> None:
     for arguments, said in (
-        (("--follow",), "--follow and --reload need --out FILE."), (("--reload", "x"), "need --out FILE."),
+        (("--follow",), "--follow and --reload need --out FILE."),
+        (("--reload", "x"), "need --out FILE."),
         (("--follow", "--out", "x", "--worktree"), "not with --rev or --worktree"),
-    ):  # fmt: skip
+    ):
         code, _, errors = muster("export", "endpoints", "--repo", tmp_path, *arguments)
         assert (code, said in errors) == (2, True), errors
 
@@ -49,11 +50,17 @@ def test_nginx_follows_a_fleet(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     spec = {"rules": [files.rule("shop.example.com", ("/", "Prefix", files.backend("web")))]}
     located = {"serviceLocations": [files.located("web", "a", "b")]}
-    repo.commit({
-        "ingress.yaml": files.ingress(spec, located), "a.yaml": files.cluster("a"), "b.yaml": files.cluster("b"),
-        **{f"slice-{name}.yaml": files.endpoint_slice(name, "web", [("http", 9)], [f"127.0.0.{number}"])
-           for number, name in ((1, "a"), (2, "b"))},
-    })  # fmt: skip
+    repo.commit(
+        {
+            "ingress.yaml": files.ingress(spec, located),
+            "a.yaml": files.cluster("a"),
+            "b.yaml": files.cluster("b"),
+            **{
+                f"slice-{name}.yaml": files.endpoint_slice(name, "web", [("http", 9)], [f"127.0.0.{number}"])
+                for number, name in ((1, "a"), (2, "b"))
+            },
+        }
+    )
     out = tmp_path / "fleet.conf"
     with nginx(tmp_path / "nginx") as server:
         loaded = tmp_path / "loaded"

@@ -42,10 +42,17 @@ class Printed:
 
 
 NAMED = {"name": "string"}
-KUSTOMIZATION = foreign_kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", {
-    "interval": "string", "prune": "boolean", "path": "string", "sourceRef": {"kind": "string", **NAMED},
-    "kubeConfig": {"secretRef": NAMED},
-})  # fmt: skip
+KUSTOMIZATION = foreign_kind(
+    "kustomize.toolkit.fluxcd.io/v1",
+    "Kustomization",
+    {
+        "interval": "string",
+        "prune": "boolean",
+        "path": "string",
+        "sourceRef": {"kind": "string", **NAMED},
+        "kubeConfig": {"secretRef": NAMED},
+    },
+)
 
 
 def test_the_whole_example_is_accepted_and_the_second_time_nothing_changes(hub: Hub, printed: Printed) -> None:
@@ -123,9 +130,12 @@ def test_the_commands_of_the_page(hub: Hub, printed: Printed, output: str) -> No
     source = f"--repo {EXAMPLE} --worktree --now {format_time(NOON)} -o {output}"
     for line in block.splitlines() * 2:
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line.replace(" |", f" {source} |", 1)], capture_output=True, text=True,
-            env={**os.environ, "PATH": search_path(), "KUBECONFIG": str(hub.kubeconfig)}, check=False,
-        )  # fmt: skip
+            ["bash", "-euo", "pipefail", "-c", line.replace(" |", f" {source} |", 1)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": search_path(), "KUBECONFIG": str(hub.kubeconfig)},
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         assert "Warning" not in done.stderr
 

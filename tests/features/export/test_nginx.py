@@ -122,8 +122,12 @@ TEXT = st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters
 
 @needs_nginx
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(paths=st.lists(st.tuples(TEXT, st.sampled_from(["Exact", "Prefix", "ImplementationSpecific"])), max_size=4),
-       cluster=st.text(max_size=20), port=st.text(max_size=15), host=st.integers(1, 60))  # fmt: skip
+@given(
+    paths=st.lists(st.tuples(TEXT, st.sampled_from(["Exact", "Prefix", "ImplementationSpecific"])), max_size=4),
+    cluster=st.text(max_size=20),
+    port=st.text(max_size=15),
+    host=st.integers(1, 60),
+)
 def test_nothing_in_a_route_breaks_the_configuration(
     tmp_path_factory: pytest.TempPathFactory, paths: list[tuple[str, str]], cluster: str, port: str, host: int
 ) -> None:

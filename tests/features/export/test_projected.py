@@ -24,14 +24,23 @@ def found(files: dict[str, str]) -> ProjectedObjects:
 def test_a_file_has_objects_if_each_of_its_documents_is_one() -> None:
     two = yaml.safe_dump_all([WORK, {**WORK, "metadata": {"name": "c"}}])
     mixed = f"a: 1\n---\n{two}"
-    objects = found({
-        "a/one.json": json.dumps(WORK), "b/two.yaml": two.replace("name: a", "name: d"), "c/mixed.yaml": mixed,
-        "c/list.json": json.dumps([WORK]), "c/x.tfvars": json.dumps(WORK), "c/empty.yaml": "",
-        "c/nameless.yaml": "apiVersion: v1\nkind: ConfigMap\n", "d/number.yaml": two.replace("name: a", "name: 1"),
-    })  # fmt: skip
+    objects = found(
+        {
+            "a/one.json": json.dumps(WORK),
+            "b/two.yaml": two.replace("name: a", "name: d"),
+            "c/mixed.yaml": mixed,
+            "c/list.json": json.dumps([WORK]),
+            "c/x.tfvars": json.dumps(WORK),
+            "c/empty.yaml": "",
+            "c/nameless.yaml": "apiVersion: v1\nkind: ConfigMap\n",
+            "d/number.yaml": two.replace("name: a", "name: 1"),
+        }
+    )
     assert [(one.projection, one.id.name, one.fault) for one in objects.objects] == [
-        ("a", "a", ""), ("b", "d", ""), ("b", "c", "")
-    ]  # fmt: skip
+        ("a", "a", ""),
+        ("b", "d", ""),
+        ("b", "c", ""),
+    ]
     assert objects.others == {"c": 5, "d": 1}
 
 

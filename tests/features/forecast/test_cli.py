@@ -110,8 +110,11 @@ def test_what_is_held_already_is_no_news(muster: Run, fleet: Repo) -> None:
 def test_how_a_rollout_ends_if_all_goes_well(muster: Run, fleet: Repo) -> None:
     code, out, err = muster("forecast", "--repo", fleet.path, *NOON, "--all-well")
     assert (code, out, err) == (0, "No rollout is under way.\n", "")
-    spec = {"placementRef": {"name": "search"}, "revision": "v2",
-            "stages": [{"name": "first", "maxConcurrency": 1, "minSuccessTime": "10m"}]}  # fmt: skip
+    spec = {
+        "placementRef": {"name": "search"},
+        "revision": "v2",
+        "stages": [{"name": "first", "maxConcurrency": 1, "minSuccessTime": "10m"}],
+    }
     metadata = {"name": "search", "namespace": "shop"}
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": metadata, "spec": spec}
     fleet.commit({"rollout.yaml": yaml.safe_dump(body)})

@@ -64,11 +64,14 @@ def test_a_set_has_one_line() -> None:
 @pytest.mark.parametrize(
     ("reason", "stage", "rests"),
     [
-        ("Complete", {"Succeeded": 1}, True), ("Paused", {"ToApply": 1}, True), ("Stopped", {"Failed": 1}, True),
-        ("Stopped", {"Progressing": 1, "Failed": 1}, False), ("Soaking", {"Soaking": 1}, False),
+        ("Complete", {"Succeeded": 1}, True),
+        ("Paused", {"ToApply": 1}, True),
+        ("Stopped", {"Failed": 1}, True),
+        ("Stopped", {"Progressing": 1, "Failed": 1}, False),
+        ("Soaking", {"Soaking": 1}, False),
         ("Waiting", {"ToApply": 1}, False),
     ],
-)  # fmt: skip
+)
 def test_a_forecast_ends_when_nothing_goes_on(reason: str, stage: Tree, *, rests: bool) -> None:
     found = _of((None, _rollout(reason, "", {"name": "all", "clusters": 1, **stage})))
     assert found.at_rest is rests

@@ -99,8 +99,12 @@ def test_what_has_failed_stays_so() -> None:
     """And what has succeeded, too, for as long as it takes: a usual time is not that of a cluster that succeeds."""
     files = a_fleet(random.Random(3))
     names = sorted(path.removesuffix("-lease.yaml") for path in files if path.endswith("-lease.yaml"))
-    spec = {"placementRef": {"name": "web"}, "revision": "v1", "gate": [RUNS],
-            "stages": [{"name": "all", "maxConcurrency": 1, "maxFailures": 1, "progressDeadline": "5s"}]}  # fmt: skip
+    spec = {
+        "placementRef": {"name": "web"},
+        "revision": "v1",
+        "gate": [RUNS],
+        "stages": [{"name": "all", "maxConcurrency": 1, "maxFailures": 1, "progressDeadline": "5s"}],
+    }
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"}}
     files["rollout.yaml"] = yaml.safe_dump({**body, "spec": spec})
     files |= {f"{name}-lease.yaml": lease(name, NOON + timedelta(days=1)) for name in names}
@@ -153,21 +157,28 @@ def _set(chance: random.Random) -> Tree:
     limits = {"minSuccessTime": chance.choice(("0s", "7s")), "maxConcurrency": chance.choice((1, 2))}
     strategy = {"type": "Progressive", "progressive": {**limits, "progressDeadline": "9s"}}
     return {
-        "apiVersion": f"{WORK}/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "apiVersion": f"{WORK}/v1alpha1",
+        "kind": "ManifestWorkReplicaSet",
         "metadata": {"name": "web", "namespace": "apps"},
         "spec": {
             "manifestWorkTemplate": {"workload": {"manifests": [manifest]}},
             "placementRefs": [{"name": "web", "rolloutStrategy": strategy}],
         },
-    }  # fmt: skip
+    }
 
 
 def _report(work: Tree, now: datetime) -> str:
     conditions = [
-        {"type": type_, "status": status, "reason": "Done", "message": "", "lastTransitionTime": format_time(now),
-         "observedGeneration": work["metadata"]["generation"]}
+        {
+            "type": type_,
+            "status": status,
+            "reason": "Done",
+            "message": "",
+            "lastTransitionTime": format_time(now),
+            "observedGeneration": work["metadata"]["generation"],
+        }
         for type_, status in (("Applied", "True"), ("Available", "True"), ("Progressing", "False"))
-    ]  # fmt: skip
+    ]
     metadata = {key: work["metadata"][key] for key in ("name", "namespace")}
     body = {"apiVersion": f"{WORK}/v1", "kind": "ManifestWork", "metadata": metadata}
     return emit({**body, "status": {"conditions": conditions}})

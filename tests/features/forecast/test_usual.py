@@ -33,9 +33,11 @@ spec:
 def _cluster(name: str, revision: str, state: str, since: str) -> str:
     entry = {"revision": revision, "stage": "all", "state": state, "since": f"2026-01-01T{since}Z"}
     body: Tree = {
-        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": name},
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name},
         "status": {"muster": {"rollouts": {"apps/web": entry}}},
-    }  # fmt: skip
+    }
     return file_text(body, header=HEADER)
 
 
@@ -43,10 +45,11 @@ def _work(state: str, written: str, since: str) -> str:
     known = {"state": state, "since": f"2026-01-01T{since}Z", "written": f"2026-01-01T{written}Z"}
     labels = {"work.open-cluster-management.io/manifestworkreplicaset": "apps.base"}
     body: Tree = {
-        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "apiVersion": "work.open-cluster-management.io/v1",
+        "kind": "ManifestWork",
         "metadata": {"name": "base-1", "namespace": "a", "labels": labels},
         "status": {"muster": {"rollout": known}},
-    }  # fmt: skip
+    }
     return file_text(body, header=HEADER)
 
 
@@ -67,7 +70,7 @@ def test_the_median_of_what_they_took(tmp_path: Path) -> None:
         {file.format("b"): _cluster("b", "v2", "Succeeded", "12:00:00")},  # nobody knows when it began
         {file.format("c"): _cluster("c", "v2", "Progressing", "10:00:00")},
         {file.format("c"): _cluster("c", "v2", "Succeeded", "10:05:00")},
-    ):  # fmt: skip
+    ):
         repo.commit(files)
     repository = open_repository(repo.path, repo.environ)
     snapshot = CommitSnapshot(repository, repo.tip(), (), Agents())

@@ -41,8 +41,10 @@ status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", r
 """
     repo = new_repository(tmp_path / "fleet")
     declared = said.partition("status:")[0]
-    for accepts, shown in (("false", ["a", "no", "-", "-", "unreachable:NoSelect", "-"]),
-                           ("true", ["a", "yes", "True", "0s", "-", "Up"])):  # fmt: skip
+    for accepts, shown in (
+        ("false", ["a", "no", "-", "-", "unreachable:NoSelect", "-"]),
+        ("true", ["a", "yes", "True", "0s", "-", "Up"]),
+    ):
         spec = f"spec: {{hubAcceptsClient: {accepts}}}\n"
         repo.commit({"observed.yaml": said, "cluster.yaml": declared + spec})
         _, out, err = muster("get", "clusters", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
@@ -77,12 +79,15 @@ def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
     assert names("placements", "--field-selector", "metadata.namespace==shop") == [placement_of % "shop"]
     assert names("placement", "web", "-n", "shop") == [placement_of % "shop"] == names(placement_of % "shop")
     assert names("placement", "web", "-n", "shop", "-o=name") == [placement_of % "shop"]
-    for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names one object"),
-                        (("placements", "-A", "-n", "x"), "all of them"),
-                        (("clusters", "--field-selector", "spec.x=y"), "--field-selector: the field 'spec.x'"),
-                        (("clusters", "-o", "go-template={{.items}}"), "write -o jsonpath="),
-                        (("clusters", "-o", "go-template-file=x"), "go-template-file is a format of kubectl"),
-                        (("pulses", "--ignore-not-found"), "pulses are events")):  # fmt: skip
+    for wrong, said in (
+        (("clusters", "-l", "=="), "-l: "),
+        (("cluster/a", "b"), "names one object"),
+        (("placements", "-A", "-n", "x"), "all of them"),
+        (("clusters", "--field-selector", "spec.x=y"), "--field-selector: the field 'spec.x'"),
+        (("clusters", "-o", "go-template={{.items}}"), "write -o jsonpath="),
+        (("clusters", "-o", "go-template-file=x"), "go-template-file is a format of kubectl"),
+        (("pulses", "--ignore-not-found"), "pulses are events"),
+    ):
         code, _, err = muster("get", *wrong, "--repo", repo.path)
         assert (code, said in err) == (2, True), err
 
@@ -179,8 +184,11 @@ def test_labels_columns_and_an_order_of_ones_own(tmp_path: Path, muster: Run) ->
     assert rows("-o", "custom-columns=WHO:.metadata.name", "--no-headers") == [["a"], ["b"], ["c"]]
     columns = "custom-columns=WHO:.metadata.name,WHERE:{.metadata.labels.region},ZONE:metadata.labels.zone"
     assert rows("-o", columns) == [
-        ["WHO", "WHERE", "ZONE"], ["a", "us", "<none>"], ["b", "eu", "<none>"], ["c", "us", "<none>"],
-    ]  # fmt: skip
+        ["WHO", "WHERE", "ZONE"],
+        ["a", "us", "<none>"],
+        ["b", "eu", "<none>"],
+        ["c", "us", "<none>"],
+    ]
     for options, message in (
         (("-o", "custom-columns=WHO"), "write HEADER:PATH for each column"),
         (("-o", "custom-columns=WHO:.a["), "-o custom-columns: this bracket is not closed"),

@@ -53,14 +53,28 @@ def test_usage(muster: Run, repo: Repo, arguments: tuple[str, ...], complaint: s
 
 def test_it_ends_when_a_commit_brings_what_is_waited_for(repo: Repo) -> None:
     process = subprocess.Popen(
-        [*muster_command(repo.environ), "wait", "cluster/late", "--for", "condition=HubAcceptedManagedCluster",
-         "--timeout", "60s", "--repo", str(repo.path)],
-        env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    repo.commit({
-        "clusters/late/cluster.yaml": "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
-        "metadata: {name: late}\nspec: {hubAcceptsClient: true}\n"
-    })  # fmt: skip
+        [
+            *muster_command(repo.environ),
+            "wait",
+            "cluster/late",
+            "--for",
+            "condition=HubAcceptedManagedCluster",
+            "--timeout",
+            "60s",
+            "--repo",
+            str(repo.path),
+        ],
+        env=dict(repo.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    repo.commit(
+        {
+            "clusters/late/cluster.yaml": "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+            "metadata: {name: late}\nspec: {hubAcceptsClient: true}\n"
+        }
+    )
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, out.splitlines()[-1]) == (
         0,

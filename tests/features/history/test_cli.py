@@ -39,8 +39,11 @@ def test_transitions_with_their_commits_and_times(muster: Run, fleet: Repo) -> N
         f"(ManagedClusterLeaseUpdateStopped), from {source}" in lines
     )
     assert [line[:20] for line in lines if "ConditionAvailable" in line] == [
-        "2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z", "2026-01-01T15:00:00Z", "ManagedClusterCondit",
-    ]  # fmt: skip
+        "2026-01-01T12:00:00Z",
+        "2026-01-01T13:00:00Z",
+        "2026-01-01T15:00:00Z",
+        "ManagedClusterCondit",
+    ]
     assert lines[-1] == (
         "ManagedClusterConditionAvailable since 2026-01-01T12:00:00Z: True 2h (50.00 %), Unknown 2h (50.00 %)"
     )

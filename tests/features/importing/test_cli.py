@@ -64,17 +64,24 @@ def who(body: Tree) -> tuple[str, ...]:
 
 def clocks(body: Tree) -> dict[str, tuple[str, ...]]:
     """All that a hub had decided and dated, and what it had chosen."""
-    found: dict[str, tuple[str, ...]] = {f"condition {c['type']}": (c["status"], c["reason"], c["lastTransitionTime"])
-             for c in mappings_at(body, "status", "conditions")}  # fmt: skip
-    found |= {f"taint {t['key']}:{t['effect']}": (t.get("value", ""), t["timeAdded"])
-              for t in mappings_at(body, "spec", "taints") if "timeAdded" in t}  # fmt: skip
+    found: dict[str, tuple[str, ...]] = {
+        f"condition {c['type']}": (c["status"], c["reason"], c["lastTransitionTime"])
+        for c in mappings_at(body, "status", "conditions")
+    }
+    found |= {
+        f"taint {t['key']}:{t['effect']}": (t.get("value", ""), t["timeAdded"])
+        for t in mappings_at(body, "spec", "taints")
+        if "timeAdded" in t
+    }
     chosen = {
         "decisions": [entry["clusterName"] for entry in mappings_at(body, "status", "decisions")],
-        "actions": dig(body, "status", "remedyActions"), "blocked": dig(body, "status", "trafficBlockClusters"),
+        "actions": dig(body, "status", "remedyActions"),
+        "blocked": dig(body, "status", "trafficBlockClusters"),
         "power": [dig(body, "spec", "powerState"), dig(body, "status", "powerState")],
         "claim": [dig(body, "spec", "clusterPoolRef", "claimName"), dig(body, "metadata", "deletionTimestamp")],
-        "cluster": dig(body, "spec", "namespace"), "renewed": dig(body, "spec", "renewTime"),
-    }  # fmt: skip
+        "cluster": dig(body, "spec", "namespace"),
+        "renewed": dig(body, "spec", "renewTime"),
+    }
     return found | {name: (str(value),) for name, value in chosen.items() if value not in (None, [], [None, None])}
 
 
@@ -100,8 +107,11 @@ def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
     missing = []
     for body in dumped(hub):
         now = clocks(rendered.get(who(body), {}))
-        missing += [(body["metadata"]["name"], name, was, now.get(name))
-                    for name, was in clocks(body).items() if now.get(name) != was]  # fmt: skip
+        missing += [
+            (body["metadata"]["name"], name, was, now.get(name))
+            for name, was in clocks(body).items()
+            if now.get(name) != was
+        ]
     assert [one for one in missing if one[0] not in OF_NO_FLEET] == []
     before = files(fleet)
     code, out, _ = muster("import", DUMPS / f"{hub}.yaml")
@@ -127,8 +137,11 @@ def test_what_agents_report_can_be_left_to_a_relay(muster: Run, fleet: Path) -> 
     }
     gone = whole.keys() - found.keys()
     assert {re.sub(r"clusters/[^/]*/", "", path).partition("/")[0] for path in gone} == {
-        "certificatesigningrequests", "lease.yaml", "observed.yaml", "scores",
-    }  # fmt: skip
+        "certificatesigningrequests",
+        "lease.yaml",
+        "observed.yaml",
+        "scores",
+    }
     changed = {path for path in found if found[path] != whole[path]}
     assert changed
     for path in changed:

@@ -25,15 +25,19 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 #: What an API server keeps about an object, and no repository.
 OF_THE_SERVER = {
     "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2025-06-01T08:00:00Z"}],
-    "resourceVersion": "4711", "selfLink": "/apis/x", "uid": "0b1c",
-}  # fmt: skip
+    "resourceVersion": "4711",
+    "selfLink": "/apis/x",
+    "uid": "0b1c",
+}
 LAST_APPLIED = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 #: What is said of an object whatever its kind.
 SAID = {
-    "annotations": {"example.com/owner": "web"}, "creationTimestamp": "2025-06-01T08:00:00Z",
-    "finalizers": ["example.com/wait"], "labels": {"region": "eu"},
+    "annotations": {"example.com/owner": "web"},
+    "creationTimestamp": "2025-06-01T08:00:00Z",
+    "finalizers": ["example.com/wait"],
+    "labels": {"region": "eu"},
     "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "0b1d"}],
-}  # fmt: skip
+}
 
 
 def dump_of(*bodies: Tree) -> Dump:

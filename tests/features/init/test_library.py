@@ -34,8 +34,11 @@ def test_all_of_them_go_together() -> None:
 
 def test_what_a_policy_needs_comes_along() -> None:
     assert set(files_of(["node-pressure-taint"])) == {
-        "node-pressure-taint.yaml", "node-pressure-taint.test.yaml", "nodes-healthy.yaml", "nodes-healthy.test.yaml",
-    }  # fmt: skip
+        "node-pressure-taint.yaml",
+        "node-pressure-taint.test.yaml",
+        "nodes-healthy.yaml",
+        "nodes-healthy.test.yaml",
+    }
 
 
 def test_a_misspelt_name_says_which_is_near() -> None:

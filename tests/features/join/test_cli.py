@@ -100,8 +100,9 @@ def test_who_waits(muster: Run, server: Server, tmp_path: Path) -> None:
     assert first[4:] == ["muster", "accept", "c1"]
     assert (second[:4], third[0]) == (["c2", "acceptance", "5m", "-"], "c3")
     assert {body["kind"] for body in json.loads(waiting("-o", "json")[1])["items"]} == {
-        "ManagedCluster", "CertificateSigningRequest",
-    }  # fmt: skip
+        "ManagedCluster",
+        "CertificateSigningRequest",
+    }
     muster("deny", "--repo", repo.path, "--branch", "main", "--clusters", "c3")
     muster("accept", "--repo", repo.path, "--branch", "main", "--clusters", "c1,c2")
     reconcile()

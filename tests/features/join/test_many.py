@@ -31,8 +31,18 @@ def fleet(tmp_path: Path) -> Repo:
 
 def join(muster: Run, repo: Repo, *more: str) -> tuple[int, str, str]:
     folder = repo.path.parent
-    return muster("join", "--table", folder / "clusters.csv", "--out", folder / "out", "--repo", repo.path,
-                  "--relay", "https://relay.example", *more)  # fmt: skip
+    return muster(
+        "join",
+        "--table",
+        folder / "clusters.csv",
+        "--out",
+        folder / "out",
+        "--repo",
+        repo.path,
+        "--relay",
+        "https://relay.example",
+        *more,
+    )
 
 
 def digests(folder: Path) -> dict[str, set[str]]:
@@ -117,15 +127,33 @@ def test_a_second_run_changes_nothing_and_renewing_keeps_the_old_token_for_a_whi
 def test_what_is_wrong_with_a_table(muster: Run, fleet: Repo, tmp_path: Path, table: bytes, message: str) -> None:
     before = fleet.git("rev-parse", "HEAD")
     (tmp_path / "t.csv").write_bytes(table)
-    code, _, err = muster("join", "--table", tmp_path / "t.csv", "--out", tmp_path / "out", "--repo", fleet.path,
-                          "--relay", "https://r.example")  # fmt: skip
+    code, _, err = muster(
+        "join",
+        "--table",
+        tmp_path / "t.csv",
+        "--out",
+        tmp_path / "out",
+        "--repo",
+        fleet.path,
+        "--relay",
+        "https://r.example",
+    )
     assert (code, message in err) == (2, True), err
     assert (fleet.git("rev-parse", "HEAD"), (tmp_path / "out").exists()) == (before, False)
 
 
 def test_tokens_are_never_written_into_a_repository(muster: Run, fleet: Repo, tmp_path: Path) -> None:
-    code, _, err = muster("join", "--table", tmp_path / "clusters.csv", "--out", fleet.path / "clusters/new",
-                          "--repo", fleet.path, "--relay", "https://r.example")  # fmt: skip
+    code, _, err = muster(
+        "join",
+        "--table",
+        tmp_path / "clusters.csv",
+        "--out",
+        fleet.path / "clusters/new",
+        "--repo",
+        fleet.path,
+        "--relay",
+        "https://r.example",
+    )
     assert (code, "tokens must never be in one" in err) == (2, True)
 
 
@@ -133,13 +161,29 @@ def test_listings_of_clouds_become_a_table(muster: Run, tmp_path: Path) -> None:
     """The shapes that `eksctl`, `gcloud` and `az` document; an Excel's CSV is one, too."""
     listings = {
         "eks": [{"Name": "Shop", "Region": "eu-west-1", "Owned": "True"}],
-        "gke": [{"name": "shop", "location": "europe-west3", "status": "RUNNING", "resourceLabels": {"env": "prod"},
-                 "selfLink": "https://container.googleapis.com/v1/projects/acme/locations/europe-west3/clusters/shop"}],
-        "aks": [{"name": "shop", "location": "westeurope", "resourceGroup": "fleet",
-                 "id": "/subscriptions/0/resourcegroups/fleet/providers/Microsoft.ContainerService/..."}],
-    }  # fmt: skip
-    rows = {"eks": "Shop,,eks,eu-west-1", "gke": "shop,gke_acme_europe-west3_shop,gke,europe-west3",
-            "aks": "shop,shop,aks,westeurope"}  # fmt: skip
+        "gke": [
+            {
+                "name": "shop",
+                "location": "europe-west3",
+                "status": "RUNNING",
+                "resourceLabels": {"env": "prod"},
+                "selfLink": "https://container.googleapis.com/v1/projects/acme/locations/europe-west3/clusters/shop",
+            }
+        ],
+        "aks": [
+            {
+                "name": "shop",
+                "location": "westeurope",
+                "resourceGroup": "fleet",
+                "id": "/subscriptions/0/resourcegroups/fleet/providers/Microsoft.ContainerService/...",
+            }
+        ],
+    }
+    rows = {
+        "eks": "Shop,,eks,eu-west-1",
+        "gke": "shop,gke_acme_europe-west3_shop,gke,europe-west3",
+        "aks": "shop,shop,aks,westeurope",
+    }
     for name, listing in listings.items():
         (tmp_path / "list.json").write_text(json.dumps(listing))
         assert muster("join", "--table", tmp_path / "list.json")[1] == f"cluster,context,cloud,region\n{rows[name]}\n"

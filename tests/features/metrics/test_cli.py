@@ -121,9 +121,10 @@ def test_freezes_are_told_with_their_end_whatever_a_run_looked_at(muster: Run, t
     ahead = {f'muster_freeze_in_force{{freeze="{name}"}}': value for name, value in (("later", 0), ("always", 1))}
     first = run("2026-01-01T00:00:30Z")
     assert first == {
-        **ahead, 'muster_freeze_in_force{freeze="now"}': 1,
+        **ahead,
+        'muster_freeze_in_force{freeze="now"}': 1,
         'muster_freeze_end_timestamp_seconds{freeze="now"}': 1767225720,
-    }  # fmt: skip
+    }
     assert run("2026-01-01T00:00:40Z") == first, "a run that evaluates nothing"
     assert run("2026-01-01T00:02:00Z") == {**ahead, 'muster_freeze_in_force{freeze="now"}': 0}
 

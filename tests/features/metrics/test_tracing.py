@@ -79,16 +79,21 @@ def repo(tmp_path: Path) -> Repo:
 def reconcile(repo: Repo, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*muster_command(repo.environ), "reconcile", "--repo", str(repo.path), *arguments],
-        env={**repo.environ, **environ}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**repo.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_run_is_a_span_with_its_steps_and_the_commands_of_git_below(repo: Repo, receiver: Receiver) -> None:
     done = reconcile(repo, **receiver.environ, OTEL_RESOURCE_ATTRIBUTES="deployment.environment=prod")
     assert (done.returncode, done.stderr) == (0, "")
     assert receiver.resource.items() >= {
-        ("service.name", "muster"), ("muster.fleet", "fleet"), ("deployment.environment", "prod"),
-    }  # fmt: skip
+        ("service.name", "muster"),
+        ("muster.fleet", "fleet"),
+        ("deployment.environment", "prod"),
+    }
     (run,) = (span for span in receiver.spans if span.name == "run")
     said = {one.key: one.value for one in run.attributes}
     assert said["muster.commit"].string_value == repo.git("rev-parse", "main")
@@ -143,8 +148,11 @@ def test_where_nobody_asks_nothing_of_it_is_there(repo: Repo, environ: dict[str,
     seen = "import sys; from muster.commandline import run; run(sys.argv[1:]); print([*sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", seen, "reconcile", "--repo", str(repo.path)],
-        env={**repo.environ, **environ}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**repo.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "muster.features.reconcile.reconcile" in done.stdout
     assert "opentelemetry" not in done.stdout
     assert "prometheus_client" not in done.stdout

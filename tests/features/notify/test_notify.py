@@ -90,9 +90,14 @@ class Fleet:
     def reconcile(self) -> ReconcileResult:
         """A run that is killed before it tells anything."""
         done = reconcile(
-            self.repository, lambda: self.now, branch="main", remote=self.remote, attempts=range(3), state=self.state,
+            self.repository,
+            lambda: self.now,
+            branch="main",
+            remote=self.remote,
+            attempts=range(3),
+            state=self.state,
             workers=self.workers,
-        )  # fmt: skip
+        )
         self.looked_at = done.looked_at
         return done
 

@@ -22,10 +22,15 @@ def test_a_watch_wakes_up_for_what_waits(tmp_path: Path) -> None:
     with receiving() as receiver:
         sink = f"{{name: hook, type: webhook, url: '{receiver.url}'}}"
         now = format_time(present())
-        repo.commit({
-            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {window: 3s}", "a.yaml": CLUSTER % ("a", "eu"),
-            "lease.yaml": lease("a", now), "observed.yaml": OBSERVED % ("a", "True", "Up"),
-        })  # fmt: skip
+        repo.commit(
+            {
+                "fleet.yaml": FLEET % sink,
+                "policy.yaml": POLICY % "group: {window: 3s}",
+                "a.yaml": CLUSTER % ("a", "eu"),
+                "lease.yaml": lease("a", now),
+                "observed.yaml": OBSERVED % ("a", "True", "Up"),
+            }
+        )
         with running("watch", "--repo", str(repo.path), environ=repo.environ) as watch:
             watch.wait_for("a available")
             repo.commit({"observed.yaml": OBSERVED % ("a", "False", "Down")})
@@ -41,10 +46,15 @@ def test_no_run_waits_for_a_mail_server_longer_than_its_limit(tmp_path: Path, mu
         url = f"smtp://127.0.0.1:{port}"
         sink = f"{{name: m, type: email, from: m@x.example, to: [o@x.example], attempts: 1, timeout: 1s, url: '{url}'}}"
         now = format_time(present())
-        repo.commit({
-            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {window: 1s}", "a.yaml": CLUSTER % ("a", "eu"),
-            "lease.yaml": lease("a", now), "observed.yaml": OBSERVED % ("a", "True", "Up"),
-        })  # fmt: skip
+        repo.commit(
+            {
+                "fleet.yaml": FLEET % sink,
+                "policy.yaml": POLICY % "group: {window: 1s}",
+                "a.yaml": CLUSTER % ("a", "eu"),
+                "lease.yaml": lease("a", now),
+                "observed.yaml": OBSERVED % ("a", "True", "Up"),
+            }
+        )
         assert muster("reconcile", "--repo", repo.path)[0] == 0
         repo.commit({"observed.yaml": OBSERVED % ("a", "False", "Down")})
         code, out, err = muster("reconcile", "--repo", repo.path)
@@ -60,12 +70,15 @@ def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: R
     repo, metrics = new_repository(tmp_path / "fleet"), tmp_path / "muster.prom"
     with receiving() as receiver:
         sink = f"{{name: hook, type: webhook, url: '{receiver.url}', attempts: 1, timeout: 1s}}"
-        repo.commit({
-            "fleet.yaml": FLEET % sink, "policy.yaml": POLICY % "group: {by: self.metadata.labels.region, window: 2m}",
-            **{f"{name}.yaml": CLUSTER % (name, "eu") for name in "abc"},
-            **{f"{name}-lease.yaml": lease(name, "2026-01-01T12:00:00Z") for name in "abc"},
-            **{f"{name}-observed.yaml": OBSERVED % (name, "True", "Up") for name in "abc"},
-        })  # fmt: skip
+        repo.commit(
+            {
+                "fleet.yaml": FLEET % sink,
+                "policy.yaml": POLICY % "group: {by: self.metadata.labels.region, window: 2m}",
+                **{f"{name}.yaml": CLUSTER % (name, "eu") for name in "abc"},
+                **{f"{name}-lease.yaml": lease(name, "2026-01-01T12:00:00Z") for name in "abc"},
+                **{f"{name}-observed.yaml": OBSERVED % (name, "True", "Up") for name in "abc"},
+            }
+        )
 
         def run(at: str) -> str:
             now = f"2026-01-01T{at}Z"
@@ -75,8 +88,9 @@ def test_a_run_that_looks_at_nothing_sends_what_waited(tmp_path: Path, muster: R
 
         def counted() -> tuple[float, float]:
             found = text_string_to_metric_families(metrics.read_text())
-            numbers = {one.name: one.value for family in found for one in family.samples
-                       if one.labels.get("type") == "webhook"}  # fmt: skip
+            numbers = {
+                one.name: one.value for family in found for one in family.samples if one.labels.get("type") == "webhook"
+            }
             return numbers["muster_notifications_waiting"], numbers["muster_notifications_sent_total"]
 
         run("12:00:00")

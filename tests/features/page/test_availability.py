@@ -33,10 +33,13 @@ def group(found: Tree, name: str) -> Tree:
 def test_a_dip_is_told_with_its_time_how_long_it_was_and_the_commit() -> None:
     members = {"a": member("eu"), "b": member("eu"), "c": member("us")}
     steps = (
-        step(60 * 24 * 3, ("c", "True", "Unknown")), step(60 * 24 * 3 - 30, ("c", "Unknown", "True")),
-        step(180, ("a", "True", "Unknown")), step(150, ("b", "True", "False")), step(120, ("a", "Unknown", "True")),
+        step(60 * 24 * 3, ("c", "True", "Unknown")),
+        step(60 * 24 * 3 - 30, ("c", "Unknown", "True")),
+        step(180, ("a", "True", "Unknown")),
+        step(150, ("b", "True", "False")),
+        step(120, ("a", "Unknown", "True")),
         step(60, ("b", "False", "True")),
-    )  # fmt: skip
+    )
     found = shown(members, FleetHistory(steps))
     day, _, month, *_ = group(found, "eu")["windows"]
     *level, since, until, commit = day["worst"]
@@ -45,8 +48,11 @@ def test_a_dip_is_told_with_its_time_how_long_it_was_and_the_commit() -> None:
     assert (day["start"], group(found, "eu")["now"]) == ([2, 0, 0], [2, 0, 0])
     assert day["mean"] == round(1 - 150 / (2 * 24 * 60), 6)
     assert [one[:7] for one in day["steps"]] == [
-        [126, 1, 1, 0, 1, 1, 0], [129, 0, 1, 1, 0, 1, 1], [132, 1, 0, 1, 1, 0, 1], [138, 2, 0, 0, 2, 0, 0],
-    ]  # fmt: skip
+        [126, 1, 1, 0, 1, 1, 0],
+        [129, 0, 1, 1, 0, 1, 1],
+        [132, 1, 0, 1, 1, 0, 1],
+        [138, 2, 0, 0, 2, 0, 0],
+    ]
     assert [one[:7] for one in month["steps"]] == [[179, 0, 1, 1, 2, 0, 0]], "in one column, and not lost in it"
     quiet = group(found, "us")["windows"]
     assert (quiet[0]["worst"], quiet[0]["mean"], quiet[0]["steps"]) == (None, 1, [])
@@ -54,8 +60,9 @@ def test_a_dip_is_told_with_its_time_how_long_it_was_and_the_commit() -> None:
     assert found["commits"][found["changes"][0][1]][0] == "c60", "the newest first"
     names = [one["name"] for one in found["groups"]]
     assert [(names[number], *rest) for number, *rest in found["changes"][0][2]] == [
-        ("", 2, 0, 1, 3, 0, 0), ("eu", 1, 0, 1, 2, 0, 0),
-    ]  # fmt: skip
+        ("", 2, 0, 1, 3, 0, 0),
+        ("eu", 1, 0, 1, 2, 0, 0),
+    ]
 
 
 def test_what_is_not_committed_yet_is_of_now() -> None:

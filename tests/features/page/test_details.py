@@ -82,9 +82,11 @@ def test_alerts_and_certificates(tmp_path: Path) -> None:
     entry = {"revision": "v2", "stage": "canary", "state": "Progressing", "since": "2026-01-01T11:00:00Z"}
     decided = [
         Decision(MANAGED_CLUSTER.id("a"), ("status", "muster", "rollouts", "shop/web"), entry, Because("test", ())),
-        *(Decision(CSR.id(f"csr-{name}"), ("status", "certificate"), text, Because("test", ()))
-          for name, text in issued.items()),
-    ]  # fmt: skip
+        *(
+            Decision(CSR.id(f"csr-{name}"), ("status", "certificate"), text, Because("test", ()))
+            for name, text in issued.items()
+        ),
+    ]
     fleet = replace(run.fleet, decided={one.object: {one.path: one} for one in decided})
     found = ClusterDetails(replace(run, fleet=fleet)).card("a")
     undecided = replace(run, fleet=replace(run.fleet, decided={}))

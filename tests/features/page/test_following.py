@@ -96,11 +96,15 @@ def test_of_what_files_say_no_more(tmp_path: Path) -> None:
     )
     both = f"{report('validation')}---\n{report('dns')}"
     other = f"{cluster('y')}---\n{report('dns', 'y')}"
-    taken = follow(living, state_in(tmp_path), [
-        lambda: commit({"x.yaml": nowhere, "more.yaml": labelled, "said.yaml": both, "y.yaml": other}),
-        lambda: commit({"more.yaml": None}),
-        lambda: commit({"said.yaml": report("dns")}),
-        lambda: commit({"said.yaml": None}),
-        lambda: commit({"x.yaml": None}, "Go\n\nMuster-Allow-Removal: x"),
-    ])  # fmt: skip
+    taken = follow(
+        living,
+        state_in(tmp_path),
+        [
+            lambda: commit({"x.yaml": nowhere, "more.yaml": labelled, "said.yaml": both, "y.yaml": other}),
+            lambda: commit({"more.yaml": None}),
+            lambda: commit({"said.yaml": report("dns")}),
+            lambda: commit({"said.yaml": None}),
+            lambda: commit({"x.yaml": None}, "Go\n\nMuster-Allow-Removal: x"),
+        ],
+    )
     assert taken["part"] == 5, taken

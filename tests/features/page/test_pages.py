@@ -49,8 +49,9 @@ spec:
 def site() -> dict[str, bytes]:
     texts = {
         str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
-        for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
-    }  # fmt: skip
+        for path in EXAMPLE.rglob("*.yaml")
+        if "/." not in str(path)
+    }
     run = settle(
         MemorySnapshot(
             {**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER, "rollout.yaml": ROLLOUT}
@@ -91,8 +92,10 @@ def test_what_shows_and_what_is_shown() -> None:
     assert fleet["frozen"] == ""
     assert [pool["buckets"]["claimed"] for pool in fleet["pools"]] == [2]
     assert {one["name"]: one["applied"] for one in fleet["remedies"]} == {
-        "dns": [], "dns-down": ["member-us-1"], "upgrade-member-eu-1": ["member-eu-1"],
-    }  # fmt: skip
+        "dns": [],
+        "dns-down": ["member-us-1"],
+        "upgrade-member-eu-1": ["member-eu-1"],
+    }
     assert {one["adapter"] for one in fleet["adapters"]} == {"dns", "hypershift", "validation"}
 
 
@@ -110,8 +113,10 @@ def test_a_cluster_says_why_each_field_is_as_it_is_and_where_it_is_said() -> Non
 def test_availability_over_time_is_that_of_the_clusters_that_are_shown() -> None:
     found, rows = handed_over("data/availability.js"), handed_over("data/fleet.js")["clusters"]
     assert {(one["by"], one["name"]) for one in found["groups"]} == {
-        ("", ""), *(("region", row[6]) for row in rows), *(("set", row[7]) for row in rows)
-    }  # fmt: skip
+        ("", ""),
+        *(("region", row[6]) for row in rows),
+        *(("set", row[7]) for row in rows),
+    }
     for one in found["groups"]:
         of = [row[3] for row in rows if one["by"] == "" or row[6 if one["by"] == "region" else 7] == one["name"]]
         assert one["now"] == [of.count(status) for status in ("True", "Unknown", "False")]
@@ -131,5 +136,7 @@ def test_nothing_that_is_shown_can_do_anything() -> None:
         if path.startswith("data/"):
             assert b"<" not in data and data.isascii(), path
     for name in (one for one in ASSETS if one.endswith(".js")):
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3)",
-                             site()[name].decode())  # fmt: skip
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3)",
+            site()[name].decode(),
+        )

@@ -92,16 +92,19 @@ def test_steps_are_those_in_which_a_status_changed_whoever_made_them(tmp_path: P
     repo.commit_run(
         {f"derived/managedclusters/{name}.yaml": None for name in flat}
         | {f"derived/managedclusters/0{name}/{name}.yaml": data for name, data in flat.items()},
-        "Shards", now=format_time(hours(4)),
-    )  # fmt: skip
+        "Shards",
+        now=format_time(hours(4)),
+    )
     look()
     decide(repo, hours(5), {"b": ""}, "derived/managedclusters/0b")
     found = look()
     assert told(found) == [
-        (0, {"a": ("", "True"), "b": ("", "True")}), (1, {"a": ("True", "Unknown")}), (1, {"b": ("True", "False")}),
+        (0, {"a": ("", "True"), "b": ("", "True")}),
+        (1, {"a": ("True", "Unknown")}),
+        (1, {"b": ("True", "False")}),
         (3, {"a": ("Unknown", "True"), "b": ("False", "True")}),
         (5, {"b": ("True", "")}),
-    ]  # fmt: skip
+    ]
     assert found.steps[1].commit.commit == unknown
     assert [one.subject for one in found.latest["managedclusters/b.yaml"]] == ["Told", "Shards", "Told", "Told", "Told"]
     assert (found.begins, found.reason, seen) == (hours(0), Begins.FIRST, [1, 2, 4, 5])

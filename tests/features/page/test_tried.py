@@ -27,9 +27,17 @@ def test_the_rows_of_a_setting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "tree",
-    ["{", "[]", {}, {"set": 1, "rows": [ROW]}, {"set": "p.x", "rows": []}, {"set": "p.x", "rows": [{}]},
-     {"set": "p.x", "rows": [{**ROW, "found": "3"}]}, "[" * 100_000],
-)  # fmt: skip
+    [
+        "{",
+        "[]",
+        {},
+        {"set": 1, "rows": [ROW]},
+        {"set": "p.x", "rows": []},
+        {"set": "p.x", "rows": [{}]},
+        {"set": "p.x", "rows": [{**ROW, "found": "3"}]},
+        "[" * 100_000,
+    ],
+)
 def test_what_is_none(tmp_path: Path, tree: Any) -> None:
     with pytest.raises(click.UsageError, match="--replay: "):
         read_tried([written(tmp_path, tree)])

@@ -21,9 +21,9 @@ REMEDY = "remedies/dns-down.yaml"
 def repo(tmp_path: Path, muster: Run) -> Repo:
     """The example fleet, reconciled, on a branch of its own."""
     repo = new_repository(tmp_path / "fleet")
-    repo.commit({
-        str(file.relative_to(EXAMPLE)): file.read_bytes() for file in sorted(EXAMPLE.rglob("*")) if file.is_file()
-    })  # fmt: skip
+    repo.commit(
+        {str(file.relative_to(EXAMPLE)): file.read_bytes() for file in sorted(EXAMPLE.rglob("*")) if file.is_file()}
+    )
     assert muster("reconcile", "--repo", repo.path, *RECONCILED)[0] == 0
     repo.git("switch", "--quiet", "--create", "topic")
     return repo
@@ -91,8 +91,9 @@ def test_three_clusters_that_are_removed(repo: Repo, muster: Run, monkeypatch: p
     lines = out.splitlines()
     assert lines[0].startswith("Removed: 3 clusters, ")
     assert lines[1:3] == [
-        "  ManagedCluster", "    no longer declared, and kept: see what is held: prod-eu-1, prod-eu-2,",
-    ]  # fmt: skip
+        "  ManagedCluster",
+        "    no longer declared, and kept: see what is held: prod-eu-1, prod-eu-2,",
+    ]
     assert "    removal held: prod-eu-1, prod-eu-2, prod-eu-3" in lines
     assert "warning MUS420" in err
     assert err.endswith("1 warning\n"), "and nothing that was wrong before"
@@ -107,8 +108,11 @@ def test_a_label_that_a_person_changes_is_named_with_its_object(repo: Repo, must
     assert not re.search(r"details|updated", out)
     change = json.loads(muster("plan", "--repo", repo.path, "--base", "main", *NOW, "-o", "json")[1])["changes"][0]
     assert (change["object"]["name"], change["field"], change["before"], change["after"]) == (
-        "prod-eu-1", "label region", "eu", "de",
-    )  # fmt: skip
+        "prod-eu-1",
+        "label region",
+        "eu",
+        "de",
+    )
 
 
 def test_an_edited_copy_replaces_the_part_that_it_is(repo: Repo, tmp_path: Path, muster: Run) -> None:
@@ -127,8 +131,12 @@ def test_an_edited_copy_replaces_the_part_that_it_is(repo: Repo, tmp_path: Path,
 
 def test_a_placement_that_runs_dry(repo: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    edit(repo, "placements/web.yaml", "spec:\n",
-         "spec:\n  predicates:\n  - requiredClusterSelector: {labelSelector: {matchLabels: {a: b}}}\n")  # fmt: skip
+    edit(
+        repo,
+        "placements/web.yaml",
+        "spec:\n",
+        "spec:\n  predicates:\n  - requiredClusterSelector: {labelSelector: {matchLabels: {a: b}}}\n",
+    )
     out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
     assert out.splitlines()[0] == "Edited: 1 object"
     assert out.partition("Placements")[2].splitlines()[:4] == [

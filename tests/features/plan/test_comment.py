@@ -1,7 +1,5 @@
 """A plan as a comment: found again by its first line, within what a forge takes, with its totals whole."""
 
-# ruff: noqa: E501 - a table
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,10 +22,12 @@ def finding(message: str, severity: Severity = Severity.ERROR) -> Finding:
 
 def test_a_short_one_is_whole() -> None:
     comment = Comment(
-        "Plan: 1 cluster Unknown", "What it is about.",
+        "Plan: 1 cluster Unknown",
+        "What it is about.",
         [section(["a", "b"]), section(["c"], "Conditions", first=False)],
-        [finding("a|b"), finding("c", Severity.WARNING)], [finding("gone")],
-    )  # fmt: skip
+        [finding("a|b"), finding("c", Severity.WARNING)],
+        [finding("gone")],
+    )
     assert (
         comment_text(comment)
         == f"""{MARKER}
@@ -103,11 +103,41 @@ def test_where_nothing_fits_the_totals_do() -> None:
     assert len(smallest.encode()) <= 1500
 
 
-@pytest.mark.parametrize("more", [
-    "@org", "&#64;org", "<code>&#64;</code>@", "#1", "a/b#1", "[x](y)", "![x](y)", "https://evil.example", "www.evil.example",
-    "www<b></b>.evil.example", "www<code></code>.evil", "<script>", "<img src=x>", "<a href=x>", "<code><b></code>", "<!-- x -->",
-    "`x`", "\u202e", "\x00", "\r", "$x$", "~x~", "<details onclick=x>", "> quote", "![", "x:y", "!1", "*x*", "_x_", "\\",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        "@org",
+        "&#64;org",
+        "<code>&#64;</code>@",
+        "#1",
+        "a/b#1",
+        "[x](y)",
+        "![x](y)",
+        "https://evil.example",
+        "www.evil.example",
+        "www<b></b>.evil.example",
+        "www<code></code>.evil",
+        "<script>",
+        "<img src=x>",
+        "<a href=x>",
+        "<code><b></code>",
+        "<!-- x -->",
+        "`x`",
+        "\u202e",
+        "\x00",
+        "\r",
+        "$x$",
+        "~x~",
+        "<details onclick=x>",
+        "> quote",
+        "![",
+        "x:y",
+        "!1",
+        "*x*",
+        "_x_",
+        "\\",
+    ],
+)
 def test_what_muster_does_not_write_is_no_comment(more: str) -> None:
     text = comment_text(Comment("t", "a", [section(["a"])]))
     assert is_comment(text)

@@ -95,10 +95,12 @@ def serve(forge: Forge) -> ThreadingHTTPServer:
 
 @pytest.fixture
 def forge() -> Iterator[Forge]:
-    found = Forge(pulls=[
-        {"number": 6, "from": "ada:topic", "head": {"sha": "0" * 40}},
-        {"number": 7, "from": "ada:topic", "head": {"sha": COMMIT}},
-    ])  # fmt: skip
+    found = Forge(
+        pulls=[
+            {"number": 6, "from": "ada:topic", "head": {"sha": "0" * 40}},
+            {"number": 7, "from": "ada:topic", "head": {"sha": COMMIT}},
+        ]
+    )
     server = serve(found)
     yield found
     server.shutdown()
@@ -113,10 +115,14 @@ def kind(request: pytest.FixtureRequest, forge: Forge, monkeypatch: pytest.Monke
     named: str = request.param
     forge.comments[THREADS[named]] = []
     for name, value in {
-        "GITHUB_API_URL": forge.url, "GITHUB_REPOSITORY": "acme/fleet", "GITHUB_TOKEN": "secret",
-        "CI_API_V4_URL": forge.url, "CI_MERGE_REQUEST_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7",
+        "GITHUB_API_URL": forge.url,
+        "GITHUB_REPOSITORY": "acme/fleet",
+        "GITHUB_TOKEN": "secret",
+        "CI_API_V4_URL": forge.url,
+        "CI_MERGE_REQUEST_PROJECT_ID": "5",
+        "CI_MERGE_REQUEST_IID": "7",
         "MUSTER_GITLAB_TOKEN": "secret",
-    }.items():  # fmt: skip
+    }.items():
         monkeypatch.setenv(name, value)
     return named
 
@@ -193,16 +199,20 @@ def test_only_a_comment_of_the_tokens_own_user_is_replaced(
 @pytest.mark.parametrize(
     ("refusal", "said"),
     [
-        (b'{"message": "Resource not accessible by integration", "documentation_url": "https://x", "status": "403"}',
-         "Resource not accessible by integration (status 404)"),
-        (b'{"message": "Validation Failed", "errors": [{"resource": "I", "message": "body is\\ntoo long"}]}',
-         "Validation Failed, body is too long (status 404)"),
+        (
+            b'{"message": "Resource not accessible by integration", "documentation_url": "https://x", "status": "403"}',
+            "Resource not accessible by integration (status 404)",
+        ),
+        (
+            b'{"message": "Validation Failed", "errors": [{"resource": "I", "message": "body is\\ntoo long"}]}',
+            "Validation Failed, body is too long (status 404)",
+        ),
         (b'{"message": {"base": ["no", "no"]}}', "no (status 404)"),
         (b'{"error": "insufficient_scope", "error_description": "needs api"}', "needs api, insufficient_scope (status"),
         (b"<html>\n<h1>Not found</h1>", "<html> <h1>Not found</h1> (status 404)"),
         (b"", "no reason (status 404)"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_one_readable_line(
     refusal: bytes, said: str, comment: Run, forge: Forge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,15 +32,19 @@ def test_removals_come_first_clusters_before_all_else_and_what_is_kept_says_so()
     removed = [LEASE.id("lease", "a"), managed("a"), managed("b"), REMEDY.id("r")]
     sections = told(Comparison(changes, 2, removed=removed, held=[held]))
     assert sections == [
-        ("Removed", "3 clusters, 2 other objects", [
-            ("ManagedCluster", "no longer declared", ["a"]),
-            ("ManagedCluster", "no longer declared, and kept: see what is held", ["b"]),
-            ("ManagedCluster", "no longer derived", ["z"]),
-            ("Lease", "no longer declared", ["a/lease"]),
-            ("Remedy", "no longer declared", ["r"]),
-        ]),
+        (
+            "Removed",
+            "3 clusters, 2 other objects",
+            [
+                ("ManagedCluster", "no longer declared", ["a"]),
+                ("ManagedCluster", "no longer declared, and kept: see what is held", ["b"]),
+                ("ManagedCluster", "no longer derived", ["z"]),
+                ("Lease", "no longer declared", ["a/lease"]),
+                ("Remedy", "no longer declared", ["r"]),
+            ],
+        ),
         ("Held back", "1 effect held", [("2 of 3 clusters are no longer declared", "removal held", ["b"])]),
-    ]  # fmt: skip
+    ]
 
 
 def test_placements_say_how_many_clusters_they_have_and_which_run_dry() -> None:
@@ -49,11 +53,15 @@ def test_placements_say_how_many_clusters_they_have_and_which_run_dry() -> None:
     gained = Change(PLACEMENT.id("other", "shop"), None, chosen[2])
     sizes = {WEB: (2, 0), PLACEMENT.id("other", "shop"): (0, 1)}
     assert told(Comparison([*left, gained], 3, sizes=sizes)) == [
-        ("Placements", "2 placements, 1 left without clusters", [
-            ("shop/other: 0 -> 1 cluster", "gains", ["c"]),
-            ("shop/web: 2 -> 0 clusters, left without clusters", "loses (it is tainted)", ["a", "b"]),
-        ]),
-    ]  # fmt: skip
+        (
+            "Placements",
+            "2 placements, 1 left without clusters",
+            [
+                ("shop/other: 0 -> 1 cluster", "gains", ["c"]),
+                ("shop/web: 2 -> 0 clusters, left without clusters", "loses (it is tainted)", ["a", "b"]),
+            ],
+        ),
+    ]
 
 
 def test_remedies_and_the_traffic_that_follows() -> None:
@@ -63,17 +71,24 @@ def test_remedies_and_the_traffic_that_follows() -> None:
     )
     member = [KARMADA_CLUSTER.id(name) for name in "abc"]
     changes = [
-        Change(member[0], None, asked), Change(member[1], asked, None), Change(member[2], asked, both),
-        Change(SHOP, None, Fact("traffic", "to a", "blocked")), Change(SHOP, Fact("traffic", "to b", "blocked"), None),
-    ]  # fmt: skip
+        Change(member[0], None, asked),
+        Change(member[1], asked, None),
+        Change(member[2], asked, both),
+        Change(SHOP, None, Fact("traffic", "to a", "blocked")),
+        Change(SHOP, Fact("traffic", "to b", "blocked"), None),
+    ]
     assert told(Comparison(changes, 4)) == [
-        ("Remedies", "3 clusters", [
-            ("TrafficControl", "asked for by dns -> by dns, x", ["c"]),
-            ("TrafficControl, by dns", "applied to", ["a"]),
-            ("TrafficControl, by dns", "lifted from", ["b"]),
-        ]),
+        (
+            "Remedies",
+            "3 clusters",
+            [
+                ("TrafficControl", "asked for by dns -> by dns, x", ["c"]),
+                ("TrafficControl, by dns", "applied to", ["a"]),
+                ("TrafficControl, by dns", "lifted from", ["b"]),
+            ],
+        ),
         ("Traffic", "2 clusters", [("web/shop", "no more traffic to", ["a"]), ("web/shop", "traffic again to", ["b"])]),
-    ]  # fmt: skip
+    ]
 
 
 def test_all_the_rest_by_what_happens_and_to_whom() -> None:
@@ -83,14 +98,21 @@ def test_all_the_rest_by_what_happens_and_to_whom() -> None:
     changes = [
         Change(managed("n"), None, DERIVED),
         *(Change(managed(name), true, unknown) for name in "ba"),
-        Change(managed("a"), None, taint), Change(managed("b"), taint, None), Change(WEB, first, second),
+        Change(managed("a"), None, taint),
+        Change(managed("b"), taint, None),
+        Change(WEB, first, second),
         Change(managed("a"), None, Fact("held", "x", "held")),
-    ]  # fmt: skip
+    ]
     assert told(Comparison(changes, 3, added=[managed("n")])) == [
-        ("Taints", "2 objects", [
-            ("unreachable:NoSelect", "put on", ["a"]), ("unreachable:NoSelect", "taken off", ["b"]),
-        ]),
+        (
+            "Taints",
+            "2 objects",
+            [
+                ("unreachable:NoSelect", "put on", ["a"]),
+                ("unreachable:NoSelect", "taken off", ["b"]),
+            ],
+        ),
         ("Added", "1 cluster", [("ManagedCluster", "new", ["n"])]),
         ("Conditions", "2 objects", [("Ready", "True -> Unknown (Silent)", ["a", "b"])]),
         ("Everything else", "1 object", [("generation", "1 -> 2", ["Placement/shop/web"])]),
-    ]  # fmt: skip
+    ]

@@ -18,8 +18,13 @@ def test_a_plan_says_of_each_change_which_rule_made_it() -> None:
     assert json.loads(json.dumps(document)) == document
     assert document["summary"] == "a Unknown"
     assert (document["files"], document["held"], document["horizon"]) == (settled.files, settled.last.held, None)
-    told = {change["field"]: (change["object"]["name"], change["before"], change["after"], change["rule"])
-            for change in document["changes"]}  # fmt: skip
+    told = {
+        change["field"]: (change["object"]["name"], change["before"], change["after"], change["rule"])
+        for change in document["changes"]
+    }
     assert told["condition ManagedClusterConditionAvailable"] == (
-        "a", "", "Unknown", "ConditionPolicy/managed-cluster-available#lease-expired",
-    )  # fmt: skip
+        "a",
+        "",
+        "Unknown",
+        "ConditionPolicy/managed-cluster-available#lease-expired",
+    )

@@ -1,7 +1,5 @@
 """Plan files are read strictly: whatever they are, it is a sentence and no traceback."""
 
-# ruff: noqa: E501 - a table
-
 import json
 from functools import cache
 from pathlib import Path
@@ -48,16 +46,26 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert "ManagedCluster/a: condition HubAcceptedManagedCluster - -> True" in planned.changes
 
 
-@pytest.mark.parametrize(("change", "told"), [
-    ({"format": "muster.dev/plan/v2"}, f"its format is not {FORMAT}"),
-    ({"now": "yesterday"}, "now is not a time"), ({"now": 3}, "now is not a text"),
-    ({"commit": None}, "commit is not a text"), ({"commit": "HEAD"}, "commit is not the id of a commit"),
-    ({"agents": []}, "agents is not an object"), ({"agents": {"x": "--upload-pack=x"}}, "is not the id of a commit"),
-    ({"files": {"../../etc/passwd": "x"}}, "is not a derived file"), ({"files": {"derived/../x.yaml": "x"}}, "is not a derived file"),
-    ({"files": {"derived/a.yaml": 1}}, "is not a text"), ({"files": None}, "files is not an object"),
-    ({"changes": {}}, "changes is not a list"), ({"changes": [1]}, "a change is not an object"),
-    ({"changes": [{}]}, "a change has no"), ({"more": 1}, "it has a field 'more', which plans do not have"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"format": "muster.dev/plan/v2"}, f"its format is not {FORMAT}"),
+        ({"now": "yesterday"}, "now is not a time"),
+        ({"now": 3}, "now is not a text"),
+        ({"commit": None}, "commit is not a text"),
+        ({"commit": "HEAD"}, "commit is not the id of a commit"),
+        ({"agents": []}, "agents is not an object"),
+        ({"agents": {"x": "--upload-pack=x"}}, "is not the id of a commit"),
+        ({"files": {"../../etc/passwd": "x"}}, "is not a derived file"),
+        ({"files": {"derived/../x.yaml": "x"}}, "is not a derived file"),
+        ({"files": {"derived/a.yaml": 1}}, "is not a text"),
+        ({"files": None}, "files is not an object"),
+        ({"changes": {}}, "changes is not a list"),
+        ({"changes": [1]}, "a change is not an object"),
+        ({"changes": [{}]}, "a change has no"),
+        ({"more": 1}, "it has a field 'more', which plans do not have"),
+    ],
+)
 def test_what_is_no_plan(tmp_path: Path, change: Tree, told: str) -> None:
     with pytest.raises(PlanFileError, match="is not a plan") as caught:
         reading(tmp_path / "p", {**document(), **change})

@@ -29,17 +29,19 @@ PLACEMENTS = ("four", "eu", "one")
 def base(folder: Path) -> Repo:
     repo = new_repository(folder)
     files: dict[str, Content] = {
-        "apps/binding.yaml": BINDING, "apps/four.yaml": placement("four", 4),
-        "apps/eu.yaml": placement("eu", 2, region="eu"), "apps/one.yaml": placement("one", 1, region="us"),
+        "apps/binding.yaml": BINDING,
+        "apps/four.yaml": placement("four", 4),
+        "apps/eu.yaml": placement("eu", 2, region="eu"),
+        "apps/one.yaml": placement("one", 1, region="us"),
         "README.md": "# A\n",
-    }  # fmt: skip
+    }
     for number in range(8):
         name = f"c{number}"
         files |= {
             f"clusters/{name}/cluster.yaml": cluster(name, region="eu" if number % 2 else "us"),
             f"clusters/{name}/observed.yaml": observed(name, cpu=8 + number),
             f"clusters/{name}/lease.yaml": lease(name, NOON),
-        }  # fmt: skip
+        }
     repo.commit(files)
     repo.commit(dict(_settled(repo).files))
     return repo
@@ -133,9 +135,11 @@ def check(folder: Path, seed: int, triples: int) -> int:
         if len(some) == 1:
             continue
         expected = {
-            _key(p, f"c{n}") for p in PLACEMENTS for n in range(8)
+            _key(p, f"c{n}")
+            for p in PLACEMENTS
+            for n in range(8)
             if all((f"c{n}" in after[p]) != (f"c{n}" in less[p]) for less in smaller if less is not None)
-        }  # fmt: skip
+        }
         new = {one.what for one in found.only if one.branches == some and one.before != one.after}
         assert {what for what in new if ": cluster c" in what} == expected, some
         seen += len(expected)

@@ -63,14 +63,23 @@ def running(server: str, home: Path) -> Iterator[tuple[str, str, dict[str, str]]
     """A broker: its URL, or why it does not run; and its environment."""
     port, between, mapper = free_ports(3)
     environ = {
-        "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(home), "RABBITMQ_HOME_DIR": str(home),
-        "RABBITMQ_NODENAME": f"muster-{port}@localhost", "RABBITMQ_NODE_PORT": str(port),
-        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_DIST_PORT": str(between),
-        "ERL_EPMD_PORT": str(mapper), "ERL_EPMD_ADDRESS": "127.0.0.1", "RABBITMQ_MNESIA_BASE": str(home / "data"),
-        "RABBITMQ_LOG_BASE": str(home / "log"), "RABBITMQ_PID_FILE": str(home / "pid"),
-        "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "plugins"), "RABBITMQ_CONFIG_FILE": str(home / "none"),
+        "PATH": os.environ["PATH"],
+        "LC_ALL": "C.UTF-8",
+        "HOME": str(home),
+        "RABBITMQ_HOME_DIR": str(home),
+        "RABBITMQ_NODENAME": f"muster-{port}@localhost",
+        "RABBITMQ_NODE_PORT": str(port),
+        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+        "RABBITMQ_DIST_PORT": str(between),
+        "ERL_EPMD_PORT": str(mapper),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_MNESIA_BASE": str(home / "data"),
+        "RABBITMQ_LOG_BASE": str(home / "log"),
+        "RABBITMQ_PID_FILE": str(home / "pid"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "plugins"),
+        "RABBITMQ_CONFIG_FILE": str(home / "none"),
         "RABBITMQ_SERVER_START_ARGS": "-setcookie muster",
-    }  # fmt: skip
+    }
     (home / "plugins").write_text("[].", encoding="utf-8")
     with (home / "output").open("wb") as output:
         process = subprocess.Popen(

@@ -35,13 +35,16 @@ def test_what_is_due(fleet: Repo, muster: Run) -> None:
     assert muster("get", "pulses", "works", "--repo", fleet.path, *NOW)[2].startswith("no pulse is due\n")
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (("-n", "a"), "pulses are events: without -n"),
-    (("-o", "name"), "pulses have no names"),
-    (("clutsers",), "did you mean 'clusters'?"),
-    (("-w", "-o", "yaml"), "pulses -w prints rows, or lines of JSON with -o json"),
-    (("-w", "--worktree"), "-w follows the branch that is checked out"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-n", "a"), "pulses are events: without -n"),
+        (("-o", "name"), "pulses have no names"),
+        (("clutsers",), "did you mean 'clusters'?"),
+        (("-w", "-o", "yaml"), "pulses -w prints rows, or lines of JSON with -o json"),
+        (("-w", "--worktree"), "-w follows the branch that is checked out"),
+    ],
+)
 def test_usage(fleet: Repo, muster: Run, arguments: tuple[str, ...], said: str) -> None:
     code, out, err = muster("get", "pulses", *arguments, "--repo", fleet.path, *NOW)
     assert (code, out) == (2, "")

@@ -44,9 +44,27 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["../x", "a/../../x", "/tmp/x", "//host/x", "%2e%2e/x", "..%2fx", "", ".", "a/", "a//b", ".hidden", "a/.git",
-     "a\\b", "a\0b", "-x", "a b", "\u202e", "a/./b"],
-)  # fmt: skip
+    [
+        "../x",
+        "a/../../x",
+        "/tmp/x",
+        "//host/x",
+        "%2e%2e/x",
+        "..%2fx",
+        "",
+        ".",
+        "a/",
+        "a//b",
+        ".hidden",
+        "a/.git",
+        "a\\b",
+        "a\0b",
+        "-x",
+        "a b",
+        "\u202e",
+        "a/./b",
+    ],
+)
 def test_no_name_leads_out_of_the_folder(name: str, tmp_path: Path) -> None:
     with pytest.raises(DeliveryError, match="not a valid file name"):
         FileSink(tmp_path / "in", name)

@@ -87,9 +87,13 @@ def test_a_sink_that_keeps_a_run_waiting_is_given_up(tmp_path: Path) -> None:
     run = evaluated(tmp_path, memory)
     pulses = list(run.fleet.pulses) * 50
     done = publish(
-        run.fleet, pulses, memory, open_sink=lambda settings: busy if settings.name == "a" else other,
-        remember=lambda _: None, patience=RetryPatience(sleep, lambda: 0.5, lambda: clock[0]),
-    )  # fmt: skip
+        run.fleet,
+        pulses,
+        memory,
+        open_sink=lambda settings: busy if settings.name == "a" else other,
+        remember=lambda _: None,
+        patience=RetryPatience(sleep, lambda: 0.5, lambda: clock[0]),
+    )
     assert busy.asked == 4
     assert clock[0] == 3 * MAX_PAUSE_SECONDS
     assert set(done.failures["a"][1:]) == {"answered 429, for 60 seconds"}
@@ -138,9 +142,13 @@ def test_what_is_due_is_remembered_in_batches(tmp_path: Path, monkeypatch: pytes
     memory, seen = PulseMemory(), list[int]()
     run = evaluated(tmp_path, memory)
     publish(
-        run.fleet, run.fleet.pulses, memory, open_sink=lambda _: Recorder(), patience=HURRIED,
+        run.fleet,
+        run.fleet.pulses,
+        memory,
+        open_sink=lambda _: Recorder(),
+        patience=HURRIED,
         remember=lambda known: seen.append(len(known.published)),
-    )  # fmt: skip
+    )
     assert seen == [1, 2]
 
 
@@ -251,10 +259,12 @@ def test_files_are_written_where_the_command_line_says_and_nowhere_else(url: str
 @pytest.mark.parametrize(
     ("sink", "code"),
     [
-        ("credentialsFrom: GITHUB_TOKEN", "MUS205"), ("url: 'file:../hooks/x'", "MUS205"),
-        ("timeout: 99999999h", "MUS271"), ("colour: red", "MUS201"),
+        ("credentialsFrom: GITHUB_TOKEN", "MUS205"),
+        ("url: 'file:../hooks/x'", "MUS205"),
+        ("timeout: 99999999h", "MUS271"),
+        ("colour: red", "MUS201"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_fleet_publishes_nothing(sink: str, code: str, tmp_path: Path) -> None:
     """Not to its sound sinks either: an error in the Fleet is no reason to trust the rest of it."""
     with receiving() as receiver:
@@ -287,9 +297,20 @@ def test_credentials_with_a_line_break_are_not_sent(value: str, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "url",
-    ["http://127.0.0.1:99999/", "http://127.0.0.1:0/", "http://127.0.0.1:x/", "http://[::1", "http:///x", "http://:80/",
-     "amqp://127.0.0.1:99999/", "amqp:///", "amqps://[::1", "http://\u2100/", "http://a..b/"],
-)  # fmt: skip
+    [
+        "http://127.0.0.1:99999/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:x/",
+        "http://[::1",
+        "http:///x",
+        "http://:80/",
+        "amqp://127.0.0.1:99999/",
+        "amqp:///",
+        "amqps://[::1",
+        "http://\u2100/",
+        "http://a..b/",
+    ],
+)
 def test_a_url_that_leads_nowhere_is_said_of_its_sink(url: str, tmp_path: Path) -> None:
     with receiving() as receiver:
         repo = new_repository(tmp_path / "fleet")

@@ -102,8 +102,15 @@ def on_branches(history: History, *steps: Callable[[History], None]) -> None:
         history.repo.git("switch", "--quiet", "--create", names[-1], base)
         step(history)
     history.repo.git("switch", "--quiet", "main")
-    history.repo.git("merge", "--quiet", "--no-ff", "--strategy-option=theirs" if len(names) == 1 else "--no-edit",
-                     *names, "--message", history.said())  # fmt: skip
+    history.repo.git(
+        "merge",
+        "--quiet",
+        "--no-ff",
+        "--strategy-option=theirs" if len(names) == 1 else "--no-edit",
+        *names,
+        "--message",
+        history.said(),
+    )
 
 
 def merge(history: History) -> None:
@@ -195,7 +202,11 @@ def test_each_push_with_forged_words_is_refused(
     assert code == exits.FINDINGS, out + err
     assert "error MUS504" in out + err or "error MUS506" in out + err
     done = subprocess.run(
-        ["git", "push", "--quiet", str(hub.path), "main"], cwd=history.repo.path,
-        env={**history.repo.environ, "MUSTER_USER": "ada"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["git", "push", "--quiet", str(hub.path), "main"],
+        cwd=history.repo.path,
+        env={**history.repo.environ, "MUSTER_USER": "ada"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode != 0, "ada may not" in done.stderr) == (True, True), done.stderr

@@ -86,9 +86,9 @@ def test_no_lost_object_is_hidden(
 
 def test_a_file_whose_object_moved_before_has_lost_nothing(repo: Repo, muster: Muster) -> None:
     """It may be removed from where it went, after a run, although an empty file still stands where it was."""
-    repo.commit({
-        CLUSTER: "# moved\n", "clusters/elsewhere.yaml": repo.show(CLUSTER), "clusters/c/cluster.yaml": cluster("c")
-    })  # fmt: skip
+    repo.commit(
+        {CLUSTER: "# moved\n", "clusters/elsewhere.yaml": repo.show(CLUSTER), "clusters/c/cluster.yaml": cluster("c")}
+    )
     assert muster(repo, "reconcile", "--now", LATER)[0] == exits.FINE
     repo.commit({"notes.txt": "x"})
     repo.git("rm", "--quiet", "clusters/elsewhere.yaml")

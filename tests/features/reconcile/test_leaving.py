@@ -35,10 +35,23 @@ def request(tmp_path: Path, cluster: str = "a") -> str:
     """A request for a certificate with a key of its own, as an agent sends it."""
     group = f"system:open-cluster-management:{cluster}"
     done = subprocess.run(
-        ["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", tmp_path / "key.pem", "-subj", f"/O={group}/CN={group}:agent"],
-        capture_output=True, check=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            tmp_path / "key.pem",
+            "-subj",
+            f"/O={group}/CN={group}:agent",
+        ],
+        capture_output=True,
+        check=True,
+    )
     return (
         "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\n"
         f"metadata: {{name: a-x, labels: {{open-cluster-management.io/cluster-name: {cluster}}}}}\n"

@@ -82,8 +82,11 @@ def zeroed_in_pack(repo: Repo, oid: str) -> None:
     """The bytes of one object, behind the header that says its size."""
     repo.git("repack", "-q", "-a", "-d", "--depth=0", "--window=0")
     (pack,) = (repo.path / ".git/objects/pack").glob("*.pack")
-    offsets = {one.split()[0]: int(one.split()[4]) for one in repo.git("verify-pack", "-v", str(pack)).splitlines()
-               if len(one.split()) == 5 and one[40:41] == " "}  # fmt: skip
+    offsets = {
+        one.split()[0]: int(one.split()[4])
+        for one in repo.git("verify-pack", "-v", str(pack)).splitlines()
+        if len(one.split()) == 5 and one[40:41] == " "
+    }
     pack.chmod(0o644)
     data = bytearray(pack.read_bytes())
     at = offsets[oid] + 6
@@ -91,8 +94,16 @@ def zeroed_in_pack(repo: Repo, oid: str) -> None:
     pack.write_bytes(data)
 
 
-WHAT = ("clusters/a/cluster.yaml", "clusters/a", "clusters", "", "fleet.yaml", ".musterignore", "derived",
-        "derived/managedclusters/a.yaml")  # fmt: skip
+WHAT = (
+    "clusters/a/cluster.yaml",
+    "clusters/a",
+    "clusters",
+    "",
+    "fleet.yaml",
+    ".musterignore",
+    "derived",
+    "derived/managedclusters/a.yaml",
+)
 
 
 @pytest.mark.sampled(3)
@@ -120,9 +131,13 @@ def test_it_says_what_is_lost_and_what_to_do(repo: Repo, muster: Run, cold: Call
     assert "git fsck --full" in err
 
 
-@pytest.mark.parametrize(("what", "code"), [
-    ("clusters/a/cluster.yaml", exits.REPOSITORY), ("fleet.yaml", exits.REPOSITORY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        ("clusters/a/cluster.yaml", exits.REPOSITORY),
+        ("fleet.yaml", exits.REPOSITORY),
+    ],
+)
 def test_a_warm_run_removes_nothing_either(what: str, code: int, repo: Repo, muster: Run) -> None:
     """It need not look at what has not changed; what it looks at has to be there."""
     files = repo.paths()

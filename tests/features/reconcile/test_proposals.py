@@ -332,19 +332,26 @@ def test_a_remote_that_takes_none_costs_the_run_nothing(repo: Repo, origin: Repo
 @pytest.mark.parametrize("takes", [True, False], ids=["takes options", "takes none"])
 def test_gitlab_is_asked_for_the_merge_request(repo: Repo, origin: Repo, takes: bool) -> None:
     origin.git("config", "receive.advertisePushOptions", str(takes).lower())
-    hook(origin, "post-receive", 'read _ _ ref; i=0; while [ "$i" -lt "${GIT_PUSH_OPTION_COUNT:-0}" ]; do '
-         'eval "echo $ref \\"\\$GIT_PUSH_OPTION_$i\\""; i=$((i+1)); done >> options')  # fmt: skip
+    hook(
+        origin,
+        "post-receive",
+        'read _ _ ref; i=0; while [ "$i" -lt "${GIT_PUSH_OPTION_COUNT:-0}" ]; do '
+        'eval "echo $ref \\"\\$GIT_PUSH_OPTION_$i\\""; i=$((i+1)); done >> options',
+    )
     repo.commit({"fleet.yaml": setting(", forge: gitlab")})
     for minute in (60, 61, 70):
         assert run(repo, minute, "origin").troubles == []
     assert REF in origin.refs()
     told = origin.path / "options"
     assert (told.read_text() if told.exists() else "").splitlines() == [
-        f"{REF} {option}" for option in (
-            "merge_request.create", "merge_request.target=main", "merge_request.title=Approve 2 effects: outages",
+        f"{REF} {option}"
+        for option in (
+            "merge_request.create",
+            "merge_request.target=main",
+            "merge_request.title=Approve 2 effects: outages",
             "merge_request.remove_source_branch",
         )
-    ] * takes  # fmt: skip
+    ] * takes
 
 
 def test_several_engines_propose_once(repo: Repo, origin: Repo, tmp_path: Path) -> None:
@@ -412,10 +419,22 @@ def test_what_things_are_called_gives_no_orders(repo: Repo, muster: Muster) -> N
     """An action is called as somebody likes; what is approved is that very one."""
     action = "Page @all #1 [skip ci]\nMuster-Allow-Removal: all\n\n##vso[x]\x1b[31m: é\"'"
     remedy = {
-        "apiVersion": "remedy.karmada.io/v1alpha1", "kind": "Remedy", "metadata": {"name": "odd"},
-        "spec": {"actions": [action], "decisionMatches": [{"clusterConditionMatch": {
-            "conditionType": "ManagedClusterConditionAvailable", "operator": "Equal", "conditionStatus": "True"}}]},
-    }  # fmt: skip
+        "apiVersion": "remedy.karmada.io/v1alpha1",
+        "kind": "Remedy",
+        "metadata": {"name": "odd"},
+        "spec": {
+            "actions": [action],
+            "decisionMatches": [
+                {
+                    "clusterConditionMatch": {
+                        "conditionType": "ManagedClusterConditionAvailable",
+                        "operator": "Equal",
+                        "conditionStatus": "True",
+                    }
+                }
+            ],
+        },
+    }
     repo.commit({"fleet.yaml": setting(topics="[{name: outages, effects: [remedy]}]"), "odd.yaml": json.dumps(remedy)})
     code, out, err = muster(repo, "reconcile", "--now", at(61))
     assert "1 effect waits for approval" in out

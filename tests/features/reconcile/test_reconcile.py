@@ -88,9 +88,13 @@ class TestABusyBranch:
         repository = open_repository(engine.path, engine.environ)
         try:
             return reconcile(
-                repository, clock, branch="main", remote="origin", attempts=branch_attempts(5, 0, sleep=lambda _: None),
+                repository,
+                clock,
+                branch="main",
+                remote="origin",
+                attempts=branch_attempts(5, 0, sleep=lambda _: None),
                 state=state,
-            )  # fmt: skip
+            )
         finally:
             assert state is not None
             state.close()
@@ -127,8 +131,9 @@ class TestABusyBranch:
         other = cluster("b").replace("spec: {", "spec: {leaseDurationSeconds: 90, ")
         done = self.reconciled(engine, tmp_path, self.pushes(person, {"clusters/b/cluster.yaml": other}))
         assert (done.attempts, list(done.settled.files)) == (
-            2, ["derived/managedclusters/a.yaml", "derived/managedclusters/b.yaml"],
-        )  # fmt: skip
+            2,
+            ["derived/managedclusters/a.yaml", "derived/managedclusters/b.yaml"],
+        )
         assert done.looked_at.startswith("1 neighbourhoods"), "only what people changed is looked at again"
         assert is_settled(origin)
 

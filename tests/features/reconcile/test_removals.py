@@ -61,12 +61,19 @@ def test_a_bad_merge_is_held_by_every_command(repo: Repo, muster: Run) -> None:
     assert muster("reconcile", "--repo", repo.path, "--now", NOW)[1].startswith("nothing to do"), "and it rests"
 
 
-@pytest.mark.parametrize(("words", "left"), [
-    (f"Muster-Allow-Removal: {SIX}", 6), (f"Muster-Allow-Removal: {SIX} as eu-west is closed", 6),
-    ("Reviewed-by: Ada <a@b>\nMuster-Allow-Removal: c00,c01\nMuster-Allow-Removal: c02 c03", 6),
-    ("Muster-Allow-Removal: c00, c01, c02", 9), ("Muster-Allow-Removal: 6", 12), ("Muster-Allow-Removal: all", 12),
-    ("Muster-Allow-Removal: c06, c07", 12), (f"Not a trailer\nof course, Muster-Allow-Removal: {SIX}\n\nbut text", 12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (f"Muster-Allow-Removal: {SIX}", 6),
+        (f"Muster-Allow-Removal: {SIX} as eu-west is closed", 6),
+        ("Reviewed-by: Ada <a@b>\nMuster-Allow-Removal: c00,c01\nMuster-Allow-Removal: c02 c03", 6),
+        ("Muster-Allow-Removal: c00, c01, c02", 9),
+        ("Muster-Allow-Removal: 6", 12),
+        ("Muster-Allow-Removal: all", 12),
+        ("Muster-Allow-Removal: c06, c07", 12),
+        (f"Not a trailer\nof course, Muster-Allow-Removal: {SIX}\n\nbut text", 12),
+    ],
+)
 def test_the_commit_that_removes_them_names_them(words: str, left: int, repo: Repo, muster: Run) -> None:
     delete(repo, *NAMES[:6], message=f"Close eu-west\n\n{words}")
     code, _, err = muster("reconcile", "--repo", repo.path, "--now", NOW)

@@ -79,17 +79,20 @@ Edit = Mapping[str, str | None]
 SLIPS: Mapping[str, tuple[Edit, str]] = {
     "a misspelt kind": ({"clusters/a.yaml": cluster("a", kind="ManagedClustr")}, "did you mean 'ManagedCluster'?"),
     "a kind in another case": (
-        {"clusters/a.yaml": cluster("a", kind="Managedcluster")}, "did you mean 'ManagedCluster'?",
+        {"clusters/a.yaml": cluster("a", kind="Managedcluster")},
+        "did you mean 'ManagedCluster'?",
     ),
     "a misspelt group": (
         {"clusters/a.yaml": cluster("a", group="cluster.open-cluster-managment.io")},
         "did you mean apiVersion: cluster.open-cluster-management.io/v1?",
     ),
     "a group without its first part": (
-        {"clusters/a.yaml": cluster("a", group="open-cluster-management.io")}, "did you mean apiVersion",
+        {"clusters/a.yaml": cluster("a", group="open-cluster-management.io")},
+        "did you mean apiVersion",
     ),
     "no group": (
-        {"clusters/a.yaml": cluster("a").replace(f"{OCM}/v1", "v1", 1)}, "did you mean apiVersion",
+        {"clusters/a.yaml": cluster("a").replace(f"{OCM}/v1", "v1", 1)},
+        "did you mean apiVersion",
     ),
     "kind and group misspelt": (
         {"clusters/a.yaml": cluster("a", kind="ManagedClustr", group="cluster.open-cluster-managment.io")},
@@ -118,7 +121,8 @@ SLIPS: Mapping[str, tuple[Edit, str]] = {
     "an ending in capitals": ({"clusters/a.yaml": None, "A.YAML": cluster("a")}, "rename it to A.yaml, or name it"),
     "a blank behind the ending": ({"more.yaml": None, "more.yaml ": FLEET["more.yaml"]}, "ManagedCluster/b, Managed"),
     "a misspelt ending of what cannot be read": (
-        {"clusters/a.yaml": None, "clusters/a.ymal": cluster("a").replace("spec: {", "spec: {{")}, "MUS023",
+        {"clusters/a.yaml": None, "clusters/a.ymal": cluster("a").replace("spec: {", "spec: {{")},
+        "MUS023",
     ),
     "too large": ({"clusters/a.yaml": cluster("a") + "# x\n" * 300_000}, "too large to read"),
     "ignored": ({".musterignore": "clusters/\n"}, "`.musterignore` names it now"),
@@ -126,10 +130,11 @@ SLIPS: Mapping[str, tuple[Edit, str]] = {
     "a Remedy misspelt": ({"remedies/dns.yaml": REMEDY.replace("Remedy", "Remdy")}, "did you mean 'Remedy'?"),
     "a Placement emptied": ({"placements/web.yaml": "# gone\n"}, "Placement/shop/web"),
     "a Placement misspelt": (
-        {"placements/web.yaml": PLACEMENT.replace("Placement", "Placemnt")}, "did you mean 'Placement'?",
+        {"placements/web.yaml": PLACEMENT.replace("Placement", "Placemnt")},
+        "did you mean 'Placement'?",
     ),
     "a name that cannot be": ({"clusters/a.yaml": cluster("../a")}, "is not a valid name"),
-}  # fmt: skip
+}
 
 MOVES: Mapping[str, Edit] = {
     "renamed": {"clusters/a.yaml": None, "eu/clusters/a/cluster.yaml": FLEET["clusters/a.yaml"]},
@@ -146,7 +151,7 @@ MOVES: Mapping[str, Edit] = {
     },
     "the top folder renamed": {"clusters/a.yaml": None, "fleet/a.yaml": FLEET["clusters/a.yaml"]},
     "another program's files edited": {"elsewhere/deployment.yaml": FOREIGN + "spec: {}\n"},
-}  # fmt: skip
+}
 
 REMOVALS: Mapping[str, Edit] = {
     "the file deleted": {"clusters/a.yaml": None},
@@ -223,14 +228,16 @@ def test_a_slip_stays_one_when_other_things_change(name: str, repo: Repo, muster
 
 NAMELESS = "kind: ManagedCluster\napiVersion: cluster.open-cluster-management.io/v1\nmetadata: {nme: e}\n"
 UNCLEAR: Mapping[str, Edit] = {
-    **{name: SLIPS[name][0] for name in ("truncated in the first line", "truncated in the name", "not YAML at all",
-                                         "a name that cannot be")},
+    **{
+        name: SLIPS[name][0]
+        for name in ("truncated in the first line", "truncated in the name", "not YAML at all", "a name that cannot be")
+    },
     "a new file that names nothing": {"clusters/e.yaml": NAMELESS},
     "moved to a file that names nothing": {"clusters/a.yaml": None, "clusters/e.yaml": NAMELESS},
     "encrypted": {"clusters/a.yaml": "\0GITCRYPT\0...\n"},
     "too large": SLIPS["too large"][0],
     "a new file that is too large": {"clusters/e.yaml": cluster("e") + "# x\n" * 300_000},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNCLEAR)
@@ -291,9 +298,14 @@ def test_a_link_or_a_submodule_in_the_place_of_a_folder(repo: Repo, muster: Run)
     assert "it is a symbolic link now" in err
 
 
-PLAIN = sorted(SLIPS.keys() - {
-    "a file of two emptied", "another's in the place of one of two", "truncated in the second of two",
-})  # fmt: skip
+PLAIN = sorted(
+    SLIPS.keys()
+    - {
+        "a file of two emptied",
+        "another's in the place of one of two",
+        "truncated in the second of two",
+    }
+)
 
 
 @pytest.mark.sampled(4)
@@ -317,17 +329,20 @@ def test_without_a_history_an_empty_file_may_have_held_anything(repo: Repo, must
     assert "the file may have held ManagedCluster/b, ManagedCluster/c" in err
 
 
-@pytest.mark.parametrize("document", [
-    "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n",
-    "apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding\nmetadata: {name: web}\n",
-    "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: ClusterClaim\nmetadata: {name: id}\n",
-    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\n",
-    "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: a}\n",
-    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n",
-    "kind: Cluster\nnodes: [{role: control-plane}]\n",
-    "apiVersion: v2\nname: chart\n",
-    "metadata: {name: a}\nreplicas: 3\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "document",
+    [
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n",
+        "apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding\nmetadata: {name: web}\n",
+        "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: ClusterClaim\nmetadata: {name: id}\n",
+        "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\n",
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: a}\n",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n",
+        "kind: Cluster\nnodes: [{role: control-plane}]\n",
+        "apiVersion: v2\nname: chart\n",
+        "metadata: {name: a}\nreplicas: 3\n",
+    ],
+)
 def test_what_is_another_programs_is_no_slip(document: str, repo: Repo, muster: Run) -> None:
     repo.commit({"elsewhere/other.yaml": document})
     code, out, _ = muster("validate", "--repo", repo.path)
@@ -362,9 +377,14 @@ spec:
 """
 
 
-@pytest.mark.parametrize(("version", "kind"), [
-    ("muster.dev/v1alpha1", "TaintPolicie"), ("muster.dev/v1alpha1", "Taintpolicy"), ("muster.dv/v1", "TaintPolicy"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("muster.dev/v1alpha1", "TaintPolicie"),
+        ("muster.dev/v1alpha1", "Taintpolicy"),
+        ("muster.dv/v1", "TaintPolicy"),
+    ],
+)
 def test_what_stays_as_it_is_is_shown_as_what_it_was_meant_to_be(
     version: str, kind: str, repo: Repo, muster: Run
 ) -> None:
@@ -377,12 +397,15 @@ def test_what_stays_as_it_is_is_shown_as_what_it_was_meant_to_be(
     assert meant in out
 
 
-@pytest.mark.parametrize("spoiled", [
-    pytest.param(TAINTS.replace("spec:", "spec"), id="no YAML"),
-    pytest.param(TAINTS.replace("TaintPolicy", "TaintPolicie"), id="a misspelt kind"),
-    pytest.param(TAINTS.replace("taints:", "taint:"), id="not what the schema asks for"),
-    pytest.param("", id="an empty file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        pytest.param(TAINTS.replace("spec:", "spec"), id="no YAML"),
+        pytest.param(TAINTS.replace("TaintPolicy", "TaintPolicie"), id="a misspelt kind"),
+        pytest.param(TAINTS.replace("taints:", "taint:"), id="not what the schema asks for"),
+        pytest.param("", id="an empty file"),
+    ],
+)
 def test_a_policy_that_is_spoiled_does_not_bring_its_built_in_namesake_back(
     spoiled: str, repo: Repo, muster: Run
 ) -> None:

@@ -107,12 +107,18 @@ def test_the_built_in_policy_does_not_come_back(spoiled: str, repo: Repo, muster
 
 
 @pytest.mark.parametrize("kind", IDLE)
-@pytest.mark.parametrize("left", [
-    pytest.param(None, id="the file"),
-    pytest.param(f"{MUSTER}kind: TaintPolicy\nmetadata: {{name: other}}\n"
-                 "spec: {target: {kind: ManagedCluster}, "
-                 "taints: [{key: k, effect: NoSelect, when: 'false'}]}\n", id="the document"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(None, id="the file"),
+        pytest.param(
+            f"{MUSTER}kind: TaintPolicy\nmetadata: {{name: other}}\n"
+            "spec: {target: {kind: ManagedCluster}, "
+            "taints: [{key: k, effect: NoSelect, when: 'false'}]}\n",
+            id="the document",
+        ),
+    ],
+)
 def test_what_is_deleted_is_removed(kind: str, left: str | None, repo: Repo, muster: Run) -> None:
     _, text = IDLE[kind]
     both = text if left is None else f"{text}---\n{left}"

@@ -42,21 +42,32 @@ FILES = {"fleet.yaml": FLEET, "placement.yaml": PLACEMENT, "policies/warm.yaml":
 @pytest.mark.parametrize(
     ("given", "kind", "path", "values"),
     [
-        ("managed-cluster-available.graceFactor=2..4", "Fleet",
-         ("spec", "policyParams", "managed-cluster-available", "graceFactor"), [2, 3, 4]),
-        ("warm.example.com.limits.high=1,5,5", "Fleet",
-         ("spec", "policyParams", "warm.example.com", "limits", "high"), [1, 5]),
+        (
+            "managed-cluster-available.graceFactor=2..4",
+            "Fleet",
+            ("spec", "policyParams", "managed-cluster-available", "graceFactor"),
+            [2, 3, 4],
+        ),
+        (
+            "warm.example.com.limits.high=1,5,5",
+            "Fleet",
+            ("spec", "policyParams", "warm.example.com", "limits", "high"),
+            [1, 5],
+        ),
         ("warm.example.com.words[0]=x", "Fleet", ("spec", "policyParams", "warm.example.com", "words", 0), ["x"]),
         ("fleet.spec.reports.maxAge=5m, 10m", "Fleet", ("spec", "reports", "maxAge"), ["5m", "10m"]),
         ("Fleet.reports.maxAge=1h", "Fleet", ("spec", "reports", "maxAge"), ["1h"]),
-        ("DisruptionBudget/default.maxDisrupted=10%,20%", "DisruptionBudget", ("spec", "maxDisrupted"),
-         ["10%", "20%"]),
-        ("placements/shop/web.spec.tolerations[0].tolerationSeconds=60", "Placement",
-         ("spec", "tolerations", 0, "tolerationSeconds"), [60]),
+        ("DisruptionBudget/default.maxDisrupted=10%,20%", "DisruptionBudget", ("spec", "maxDisrupted"), ["10%", "20%"]),
+        (
+            "placements/shop/web.spec.tolerations[0].tolerationSeconds=60",
+            "Placement",
+            ("spec", "tolerations", 0, "tolerationSeconds"),
+            [60],
+        ),
         ("placements/shop/web.spec.clusterSets=[a, b],[c]", "Placement", ("spec", "clusterSets"), [["a", "b"], ["c"]]),
         ("registration.autoAccept=true", "", (), []),
     ],
-)  # fmt: skip
+)
 def test_targets_and_values(given: str, kind: str, path: tuple[Any, ...], values: list[Any]) -> None:
     fleet = assemble(MemorySnapshot(FILES))
     if not kind:
@@ -132,10 +143,16 @@ def test_values_of_trees() -> None:
         ("fleet.spec.reports.maxAge=5m", {"fleet.yaml": None}, ("supposed/set.yaml",)),
         ("fleet.spec.reports.maxAge=5m", {"fleet.yaml": FLEET.replace("}}", "}")}, ()),
         ("DisruptionBudget/default.cooldown=5m", {}, ("supposed/set.yaml",)),
-        ("DisruptionBudget/default.cooldown=5m", {"b.yaml": "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\n"
-         "metadata: {name: default}\nspec: {cooldown: 1m}\n"}, ("b.yaml",)),
+        (
+            "DisruptionBudget/default.cooldown=5m",
+            {
+                "b.yaml": "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\n"
+                "metadata: {name: default}\nspec: {cooldown: 1m}\n"
+            },
+            ("b.yaml",),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_value_stays_whatever_people_commit(
     tmp_path: Path, given: str, edits: dict[str, str | None], paths: Sequence[str]
 ) -> None:
@@ -149,7 +166,8 @@ def test_a_value_stays_whatever_people_commit(
         value.suppose(trial, {("", path): None if text is None else text.encode() for path, text in edits.items()})
         git = trial.repository.git
         having = {
-            path for path in git.output("ls-tree", "-r", "--name-only", trial.commit).decode().split()
+            path
+            for path in git.output("ls-tree", "-r", "--name-only", trial.commit).decode().split()
             if b"5m" in git.output("show", f"{trial.commit}:{path}")
-        }  # fmt: skip
+        }
     assert having == {*paths}

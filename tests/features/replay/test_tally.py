@@ -72,8 +72,9 @@ def test_outages_moves_and_held_effects() -> None:
 
 def test_how_much_earlier() -> None:
     fact = Counts((Outage(A, at(10), at(30)), Outage(A, at(60), at(70)), Outage(B, at(10))), 0, 0, 0)
-    tried = Counts((Outage(A, at(4), at(30)), Outage(A, at(40), at(45)), Outage(A, at(61), at(69)), Outage(B, at(8))),
-                   0, 0, 0)  # fmt: skip
+    tried = Counts(
+        (Outage(A, at(4), at(30)), Outage(A, at(40), at(45)), Outage(A, at(61), at(69)), Outage(B, at(8))), 0, 0, 0
+    )
     leads = tried.earlier(fact)
     assert leads == [timedelta(minutes=6), timedelta(minutes=-1), timedelta(minutes=2)]
     assert middle(leads) == timedelta(minutes=2)

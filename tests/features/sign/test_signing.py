@@ -35,13 +35,19 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 def manifest(name: str, cluster: str, made: CertificateRequest, **spec: Tree) -> str:
     """A request of an agent, as it is sent."""
     body = {
-        "request": base64.b64encode(made.pem).decode(), "signerName": "kubernetes.io/kube-apiserver-client",
-        "usages": ["client auth"], **spec,
-    }  # fmt: skip
-    return yaml.safe_dump({
-        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
-        "metadata": {"name": name, "labels": {"open-cluster-management.io/cluster-name": cluster}}, "spec": body,
-    })  # fmt: skip
+        "request": base64.b64encode(made.pem).decode(),
+        "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["client auth"],
+        **spec,
+    }
+    return yaml.safe_dump(
+        {
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": name, "labels": {"open-cluster-management.io/cluster-name": cluster}},
+            "spec": body,
+        }
+    )
 
 
 def request(name: str, *, renewal: bool = True, **spec: Tree) -> str:
@@ -74,10 +80,15 @@ def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
 ) -> None:
     seed = new_repository(tmp_path / "seed")
     strange = request("strange", usages=["client auth", "code signing"])
-    seed.commit({
-        "c1.yaml": CLUSTER, "a.yaml": request("a"), "b.yaml": request("b", expirationSeconds=600),
-        "pending.yaml": request("pending", renewal=False), "strange.yaml": strange,
-    })  # fmt: skip
+    seed.commit(
+        {
+            "c1.yaml": CLUSTER,
+            "a.yaml": request("a"),
+            "b.yaml": request("b", expirationSeconds=600),
+            "pending.yaml": request("pending", renewal=False),
+            "strange.yaml": strange,
+        }
+    )
     origin = clone(seed, tmp_path / "origin.git", "--bare")
     decided(seed)
     seed.git("push", "--quiet", str(origin.path), "main")
@@ -195,8 +206,9 @@ def test_the_authority_that_the_fleet_names_signs_and_no_other(authority: Author
     decided(repo)
     done = signing(repo, authority)
     assert (done.commit, done.refused) == (
-        None, ("nothing is signed: --ca-cert is not an authority that Fleet.spec.signing.authority names",)
-    )  # fmt: skip
+        None,
+        ("nothing is signed: --ca-cert is not an authority that Fleet.spec.signing.authority names",),
+    )
     repo.commit({"fleet.yaml": _named(other, authority)})  # one takes the other's place
     done = signing(repo, authority)
     assert (len(done.changes), done.waiting) == (1, ())

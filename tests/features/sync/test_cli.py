@@ -94,9 +94,10 @@ class Synced:
 
     def decision(self, name: str = "web") -> Tree:
         body = {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "PlacementDecision",
             "metadata": {"name": f"{name}-decision-1", "namespace": self.namespace},
-        }  # fmt: skip
+        }
         return self.hub.get(body)
 
     def chosen(self) -> list[str]:
@@ -168,17 +169,19 @@ def test_a_change_made_by_hand_is_repaired(synced: Synced) -> None:
 def test_what_lost_its_reason_goes_and_nothing_else(synced: Synced) -> None:
     synced.document()
     other = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "PlacementDecision",
         "metadata": {"name": "of-somebody-else", "namespace": synced.namespace},
-    }  # fmt: skip
+    }
     synced.hub.apply(other)
     before = synced.hub.get(other)
     synced.repo.commit({"web.yaml": None})
     synced.reconciled()
     done = synced.document()
     assert {(one["kind"], one["name"]) for one in done["pruned"]} >= {
-        ("PlacementDecision", "web-decision-1"), ("Placement", "web")
-    }  # fmt: skip
+        ("PlacementDecision", "web-decision-1"),
+        ("Placement", "web"),
+    }
     with pytest.raises(RefusedError, match="404"):
         synced.decision()
     assert synced.hub.get(other) == before
@@ -232,9 +235,10 @@ def test_another_repository_is_refused(synced: Synced) -> None:
 
 def test_an_object_that_somebody_else_made_is_left_alone(synced: Synced) -> None:
     body = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "PlacementDecision",
         "metadata": {"name": "web-decision-1", "namespace": synced.namespace, "labels": {"of": "somebody"}},
-    }  # fmt: skip
+    }
     synced.hub.apply(body)
     assert "muster did not make it" in synced(code=1)
     assert synced.decision().get("status") is None
@@ -306,9 +310,10 @@ spec: {{forEach: all, path: "'targets.txt'", text: "'a text'"}}
 
 def delivery(synced: Synced, name: str) -> Tree:
     return {
-        "apiVersion": "tools.example.com/v1alpha1", "kind": "Delivery",
+        "apiVersion": "tools.example.com/v1alpha1",
+        "kind": "Delivery",
         "metadata": {"name": name, "namespace": synced.namespace},
-    }  # fmt: skip
+    }
 
 
 def deliveries(synced: Synced) -> list[str]:
@@ -373,11 +378,14 @@ def test_objects_of_projections_that_a_hub_does_not_take_are_reported(projected:
     taken = delivery(synced, "c2")
     synced.hub.apply(taken)
     wrong = PROJECTIONS.split("---")[1]
-    for number, (old, new) in enumerate((
-        ("'kind': 'ConfigMap'", "'kind': 'Nothing'"), ("'v1', 'kind': 'ConfigMap'", "'v1', 'kind': 'Secret'"),
-        ("'v1', 'kind': 'ConfigMap'", "'coordination.k8s.io/v1', 'kind': 'Lease'"),
-        ("'name': 'settings'", "'name': 'settings/status'"),
-    )):  # fmt: skip
+    for number, (old, new) in enumerate(
+        (
+            ("'kind': 'ConfigMap'", "'kind': 'Nothing'"),
+            ("'v1', 'kind': 'ConfigMap'", "'v1', 'kind': 'Secret'"),
+            ("'v1', 'kind': 'ConfigMap'", "'coordination.k8s.io/v1', 'kind': 'Lease'"),
+            ("'name': 'settings'", "'name': 'settings/status'"),
+        )
+    ):
         text = wrong.replace(old, new).replace("{{name: settings}}", f"{{{{name: wrong-{number}}}}}")
         synced.repo.commit({f"wrong-{number}.yaml": text.format(ns=synced.namespace)})
     synced.reconciled()
@@ -441,7 +449,7 @@ def test_clusters_of_cluster_api(synced: Synced) -> None:
     assert f"Cluster/{cluster}" in names(done["created"])
     assert [one["reason"] for one in done["failed"]] == [
         "the hub has no kind PoolCluster in platform.example.com/v1alpha1 (Projection crossplane)"
-    ]  # fmt: skip
+    ]
     synced.repo.commit({"pool.yaml": None, f"derived/clusterdeployments/{cluster}/{cluster}.yaml": None})
     synced.reconciled()
     assert names(synced.document("--projections", "cluster-api")["pruned"]) == [f"Cluster/{cluster}"]

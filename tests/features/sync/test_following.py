@@ -40,18 +40,35 @@ def of_others(hub: Hub, synced: Synced) -> dict[str, Tree]:
 def test_twenty_commits_with_a_hub_that_goes_away(synced: Synced, hub: Hub) -> None:
     cluster = {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": "c1"}}
     taint = {"key": "a", "effect": "NoSelect", "timeAdded": synced.now}
-    condition = {"type": "ManagedClusterConditionAvailable", "status": "False", "reason": "A", "message": "",
-                 "lastTransitionTime": synced.now}  # fmt: skip
+    condition = {
+        "type": "ManagedClusterConditionAvailable",
+        "status": "False",
+        "reason": "A",
+        "message": "",
+        "lastTransitionTime": synced.now,
+    }
     hub.apply({**cluster, "spec": {"hubAcceptsClient": True, "taints": [taint]}}, manager="registration")
     hub.apply({**cluster, "status": {"conditions": [condition]}}, status=True, manager="registration")
-    other = {"apiVersion": f"{OCM}/v1beta1", "kind": "PlacementDecision",
-             "metadata": {"name": "of-another", "namespace": synced.namespace}}  # fmt: skip
+    other = {
+        "apiVersion": f"{OCM}/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {"name": "of-another", "namespace": synced.namespace},
+    }
     hub.apply(other)
     before = of_others(hub, synced)
     arguments = (
-        "sync", "--repo", str(synced.repo.path), "--namespace", synced.namespace, "--watch", "--interval", "0.2",
-        *synced.access, "-o", "json",
-    )  # fmt: skip
+        "sync",
+        "--repo",
+        str(synced.repo.path),
+        "--namespace",
+        synced.namespace,
+        "--watch",
+        "--interval",
+        "0.2",
+        *synced.access,
+        "-o",
+        "json",
+    )
     first = Process(arguments, os.environ)
     for number in range(3, 18):
         if number == 10:
@@ -86,9 +103,18 @@ def errors(process: Process) -> int:
 def test_a_restart_of_the_hub_is_one_line(synced: Synced, hub: Hub) -> None:
     """A server that starts refuses what it allows later: that is no lack of rights, and fails no object."""
     arguments = (
-        "sync", "--repo", str(synced.repo.path), "--namespace", synced.namespace, "--watch", "--interval", "0.1",
-        *synced.access, "-o", "json",
-    )  # fmt: skip
+        "sync",
+        "--repo",
+        str(synced.repo.path),
+        "--namespace",
+        synced.namespace,
+        "--watch",
+        "--interval",
+        "0.1",
+        *synced.access,
+        "-o",
+        "json",
+    )
     with running(*arguments, environ=os.environ) as process:
         wait_until(lambda: bool(passes(process)), lambda: f"{process.lines}")
         for number in range(3, 7):

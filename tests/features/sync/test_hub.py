@@ -17,12 +17,18 @@ from tests.support.git import new_repository
 
 
 def kubeconfig(path: Path, server: str = "https://127.0.0.1:1") -> Path:
-    path.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "hub",
-        "users": [{"name": "u", "user": {"token": "t"}}],
-        "clusters": [{"name": "hub", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
-        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "u"}}],
-    }))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "hub",
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "clusters": [{"name": "hub", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
+                "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "u"}}],
+            }
+        )
+    )
     return path
 
 

@@ -42,8 +42,9 @@ def sorts(done: Tree) -> dict[str, list[str]]:
     """What a pass did, without what it left unchanged: names by sort."""
     return {
         sort: [f"{one['kind']}/{one['name']}" for one in entries]
-        for sort, entries in done.items() if isinstance(entries, list) and entries
-    }  # fmt: skip
+        for sort, entries in done.items()
+        if isinstance(entries, list) and entries
+    }
 
 
 def versions(fleets: Iterable[Synced]) -> list[Tree]:
@@ -58,10 +59,18 @@ def versions(fleets: Iterable[Synced]) -> list[Tree]:
 
 def schedule(fleet: Synced, name: str, placement: str, cluster: str) -> Tree:
     """Decide as OCM's scheduler does."""
-    owner = {"apiVersion": f"{OCM}/v1beta1", "kind": "Placement", "name": placement, "controller": True,
-             "uid": fleet.hub.get(yaml.safe_load(fleet.placement(placement)))["metadata"]["uid"]}  # fmt: skip
-    body: dict[str, Tree] = {"apiVersion": f"{OCM}/v1beta1", "kind": "PlacementDecision",
-                             "metadata": {"name": name, "namespace": fleet.namespace}}  # fmt: skip
+    owner = {
+        "apiVersion": f"{OCM}/v1beta1",
+        "kind": "Placement",
+        "name": placement,
+        "controller": True,
+        "uid": fleet.hub.get(yaml.safe_load(fleet.placement(placement)))["metadata"]["uid"],
+    }
+    body: dict[str, Tree] = {
+        "apiVersion": f"{OCM}/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {"name": name, "namespace": fleet.namespace},
+    }
     metadata: Tree = {"labels": {f"{OCM}/placement": placement}, "ownerReferences": [owner]}
     fleet.hub.apply({**body, "metadata": body["metadata"] | metadata}, manager="scheduler")
     decisions = [{"clusterName": cluster, "reason": ""}]
@@ -248,8 +257,11 @@ def test_from_kubectl_apply_to_sync(synced: Synced, apply: tuple[str, ...], tmp_
         status = ("--server-side", "--subresource=status", "--force-conflicts") if "--status" in options else apply
         done = subprocess.run(
             ["kubectl", "apply", f"--kubeconfig={synced.hub.kubeconfig}", "-f", "-", *status],
-            input=text, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
 
     export("placementdecisions")

@@ -52,8 +52,10 @@ def test_coverage_is_told_of_each_policy(muster: Run, tmp_path: Path) -> None:
     root = ElementTree.fromstring(muster("test", "--repo", tmp_path, "--require-coverage", "100", "-o", "junit")[1])
     (case,) = root.findall(".//testcase[@classname='coverage']")
     assert (case.get("name"), case.get("file"), case.findtext("failure")) == (
-        "ConditionPolicy/mine", "policy.yaml", "policy.yaml:7:21: rule r is never false",
-    )  # fmt: skip
+        "ConditionPolicy/mine",
+        "policy.yaml",
+        "policy.yaml:7:21: rule r is never false",
+    )
     (tmp_path / "policy.yaml").write_text(POLICY.partition("---")[0])
     code, out, _ = muster("test", "--repo", tmp_path, "--builtin", "-k", "csr-denial", "--coverage", "-o", "json")
     (told,) = json.loads(out)["coverage"]["policies"]

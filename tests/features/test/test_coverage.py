@@ -106,9 +106,10 @@ spec: {clusterAffinity: {clusterNames: [elsewhere]}, actions: [TrafficControl]}
 def test_what_no_test_names_is_not_covered_though_it_was_asked() -> None:
     found = covered(LARGE, HUGE, SMALL, NONE, BARE, further=OTHER)
     assert [(str(one.policy), one.named, one.covered, one.total) for one in found.policies] == [
-        ("ConditionPolicy/other", False, 0, 2), ("ConditionPolicy/sized", True, 11, 11),
+        ("ConditionPolicy/other", False, 0, 2),
+        ("ConditionPolicy/sized", True, 11, 11),
         ("Remedy/at-once", False, 0, 1),
-    ]  # fmt: skip
+    ]
     assert round(found.percent, 1) == round(100 * 11 / 14, 1)
 
 
@@ -157,16 +158,20 @@ PARTS = {
     "self.spec.taints.exists(t, t.key == 'k' && has(t.value))": ["has(t.value)", "t.key == 'k'"],
     "self.spec.taints.all(t, t.key == 'k' || has(t.value))": ["has(t.value)", "t.key == 'k'"],
     "self.spec.taints.exists_one(t, (has(t.value) ? t.value : '') == 'v' || t.key == 'z')": [
-        "''", "(has(t.value) ? t.value : '') == 'v'", "t.key == 'z'", "t.value",
+        "''",
+        "(has(t.value) ? t.value : '') == 'v'",
+        "t.key == 'z'",
+        "t.value",
     ],
     "self.spec.taints.filter(t, has(t.value) && t.effect in ['NoSelect']).size() == 1": [
-        "has(t.value)", "t.effect in ['NoSelect']",
+        "has(t.value)",
+        "t.effect in ['NoSelect']",
     ],
     "'v' in self.spec.taints.map(t, has(t.value) ? t.value : 'none')": ["'none'", "t.value"],
     "cel.bind(n, generation, n > 5 || (n == 1 && accepted))": ["accepted", "n == 1", "n == 1 && accepted", "n > 5"],
     "self.metadata.?labels.optMap(l, 'x' in l || 'y' in l).orValue(false)": ["'x' in l", "'y' in l"],
     "has(self.spec) && !has(lease.spec)": ["!has(lease.spec)", "has(self.spec)"],
-}  # fmt: skip
+}
 
 
 def within(when: str, cases: str = "") -> Coverage:
@@ -187,8 +192,9 @@ def test_operands_inside_macros_count_by_their_text(when: str) -> None:
 def test_one_round_of_a_macro_suffices() -> None:
     (found,) = within("self.spec.taints.filter(t, t.effect == 'NoSelect' && has(t.value)).size() > 0").policies
     assert [str(branch) for branch in found.missing] == [
-        "rule only is never false", "rule only: t.effect == 'NoSelect' is never false",
-    ]  # fmt: skip
+        "rule only is never false",
+        "rule only: t.effect == 'NoSelect' is never false",
+    ]
 
 
 def test_a_field_that_is_asked_for_is_named_as_that() -> None:

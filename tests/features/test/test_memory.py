@@ -50,5 +50,6 @@ def test_what_is_stated_as_derived_counts_as_what_the_last_run_decided() -> None
 
 def test_a_namespace_is_a_folder_and_none_is_left_out() -> None:
     assert list(input_texts({MANAGED_CLUSTER.id("a"): {}, PLACEMENT.id("web", "shop"): {}})) == [
-        "given/ManagedCluster/a.yaml", "given/Placement/shop/web.yaml",
-    ]  # fmt: skip
+        "given/ManagedCluster/a.yaml",
+        "given/Placement/shop/web.yaml",
+    ]

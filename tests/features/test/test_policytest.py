@@ -87,18 +87,31 @@ def test_a_test_that_holds(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("policies: [ConditionPolicy/mine]", "policies: [ConditionPolicy/mien]", "did you mean 'ConditionPolicy/mine'"),
-        ("policies: [ConditionPolicy/mine]", "policies: [ConditionPolicy/mine, ConditionPolicy/cluster-ready]",
-         "ConditionPolicy/cluster-ready decides nothing in any case"),
-        ('status: "True", reason: Fine}]\n        as', 'status: "False", reason: Fine}]\n        as',
-         'condition example.com/Mine: status is "True", expected "False"'),
+        (
+            "policies: [ConditionPolicy/mine]",
+            "policies: [ConditionPolicy/mine, ConditionPolicy/cluster-ready]",
+            "ConditionPolicy/cluster-ready decides nothing in any case",
+        ),
+        (
+            'status: "True", reason: Fine}]\n        as',
+            'status: "False", reason: Fine}]\n        as',
+            'condition example.com/Mine: status is "True", expected "False"',
+        ),
         ("object.metadata.generation == 1", "object.metadata.generation == 2", "does not hold"),
         ("object.metadata.generation == 1", "object.metadata.generatio == 1", "generatio"),
-        ("object: ManagedCluster/a", "object: ManagedCluster/b", "ManagedCluster/b: is absent: it is neither given nor derived; add it to"),
-        ("spec: {hubAcceptsClient: true}", "status: {conditions: []}",
-         "ManagedCluster/a: is absent: it is given without a spec"),
+        (
+            "object: ManagedCluster/a",
+            "object: ManagedCluster/b",
+            "ManagedCluster/b: is absent: it is neither given nor derived; add it to",
+        ),
+        (
+            "spec: {hubAcceptsClient: true}",
+            "status: {conditions: []}",
+            "ManagedCluster/a: is absent: it is given without a spec",
+        ),
         ("spec: {hubAcceptsClient: true}", "spec: {hubAcceptClient: true}", "unexpected MUS201"),
     ],
-)  # fmt: skip
+)
 def test_no_test_passes_by_accident(old: str, new: str, said: str, tmp_path: Path) -> None:
     assert old in POLICY
     failures = outcomes(tmp_path, POLICY.replace(old, new))

@@ -184,10 +184,14 @@ def member(name: str, *, region: str = "region", of: str = "default", seconds: s
 
 
 FLEET = {
-    "web.yaml": SELECTING, "binding.yaml": BINDING, "set.yaml": SET, "remedy.yaml": REMEDY, "pool.yaml": POOL,
+    "web.yaml": SELECTING,
+    "binding.yaml": BINDING,
+    "set.yaml": SET,
+    "remedy.yaml": REMEDY,
+    "pool.yaml": POOL,
     **{f"clusters/c{number}.yaml": member(f"c{number}") for number in range(8)},
     "clusters/c3.yaml": member("c3", of="prod"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -201,26 +205,32 @@ FLEET = {
             id="the last cluster with a label",
         ),
         pytest.param(
-            {}, {"set.yaml": None},
+            {},
+            {"set.yaml": None},
             ["MUS233 clusters/c3.yaml: ManagedCluster/c3 names ManagedClusterSet 'prod', which does not exist"],
             id="the set of a cluster",
         ),
         pytest.param(
-            {}, {"clusters/c4.yaml": member("c4", of="prdo")},
+            {},
+            {"clusters/c4.yaml": member("c4", of="prdo")},
             ["MUS233 clusters/c4.yaml: ManagedCluster/c4 names ManagedClusterSet 'prdo', which does not exist"],
             id="a set that does not exist",
         ),
         pytest.param(
-            {}, {"clusters/c2.yaml": None}, ["MUS210 remedy.yaml: there is no cluster 'c2'"],
+            {},
+            {"clusters/c2.yaml": None},
+            ["MUS210 remedy.yaml: there is no cluster 'c2'"],
             id="a cluster that is named",
         ),
         pytest.param(
-            {}, {"binding.yaml": None},
+            {},
+            {"binding.yaml": None},
             ["MUS234 web.yaml: Placement/shop/web selects no cluster: no set is bound to namespace 'shop'"],
             id="the last binding",
         ),
         pytest.param(
-            {"add-on.yaml": ADD_ON}, {"clusters/c4.yaml": None},
+            {"add-on.yaml": ADD_ON},
+            {"clusters/c4.yaml": None},
             ["MUS210 add-on.yaml: ManagedClusterAddOn/c4/w names the cluster 'c4', which does not exist"],
             id="the cluster of an add-on",
         ),
@@ -228,15 +238,18 @@ FLEET = {
         pytest.param({}, {"clusters/prod1.yaml": member("prod1")}, [], id="a missing cluster comes"),
         pytest.param(
             {"clusters/c5.yaml": member("c5", seconds="soon")},
-            {"clusters/c5.yaml": member("c5", region="zone", seconds="soon")}, [], id="a mistake that was there before",
+            {"clusters/c5.yaml": member("c5", region="zone", seconds="soon")},
+            [],
+            id="a mistake that was there before",
         ),
         pytest.param(
-            {"clusters/c5.yaml": member("c5", seconds="soon")}, {"clusters/c5.yaml": member("c5", seconds="later")},
+            {"clusters/c5.yaml": member("c5", seconds="soon")},
+            {"clusters/c5.yaml": member("c5", seconds="later")},
             ["MUS202 clusters/c5.yaml: spec.leaseDurationSeconds must be a whole number, not 'later'"],
             id="another mistake in its place",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_hook_reports_what_a_change_brings_about_wherever_it_is(
     tmp_path: Path, muster: Run, committed: dict[str, str], edits: dict[str, str | None], expected: list[str]
 ) -> None:

@@ -26,9 +26,13 @@ def test_the_hook_imports_nothing_that_one_edited_cluster_does_not_need(tmp_path
 
     def hook() -> str:
         done = subprocess.run(
-            [sys.executable, "-c", _HOOK], cwd=living.repo.path, capture_output=True, text=True, check=True,
+            [sys.executable, "-c", _HOOK],
+            cwd=living.repo.path,
+            capture_output=True,
+            text=True,
+            check=True,
             env={**git_environ(tmp_path), "MUSTER_CACHE_DIR": str(tmp_path), "GIT_TRACE2_EVENT": str(trace)},
-        )  # fmt: skip
+        )
         return done.stdout.splitlines()[-1]
 
     for region in ("us", "ap"):

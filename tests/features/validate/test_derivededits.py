@@ -130,8 +130,14 @@ def test_a_pull_request_does_not_waive_what_its_commits_do(where: str, repo: Rep
     repo.commit(CERTIFICATE)
     (found,) = (one for one in derived_edits(open_repository(repo.path, repo.environ), "main", "topic"))
     repo.git("switch", "--quiet", where)
-    waiver = {"code": found.code.value, "file": found.about, "findings": [{"digest": found.digest}], "reason": "known",
-              "owner": "sre", "until": "2099-01-01"}  # fmt: skip
+    waiver = {
+        "code": found.code.value,
+        "file": found.about,
+        "findings": [{"digest": found.digest}],
+        "reason": "known",
+        "owner": "sre",
+        "until": "2099-01-01",
+    }
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Waiver", "metadata": {"name": "w"}, "spec": waiver}
     repo.commit({"waivers/w.yaml": yaml.safe_dump(body)})
     repo.git("switch", "--quiet", "topic")

@@ -23,10 +23,18 @@ def two_broken(tmp_path: Path) -> Repo:
 
 
 @pytest.mark.parametrize("how", [[], ["--rev", "HEAD"], ["--staged"]])
-@pytest.mark.parametrize(("named", "told"), [
-    ("clusters", "ab"), ("clusters/eu/", "ab"), (".", "ab"), ("clusters/eu/b", "b"), ("clusters/eu/b/..", "ab"),
-    ("clusters/eu/a/cluster.yaml", "a"), ("README.md", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("clusters", "ab"),
+        ("clusters/eu/", "ab"),
+        (".", "ab"),
+        ("clusters/eu/b", "b"),
+        ("clusters/eu/b/..", "ab"),
+        ("clusters/eu/a/cluster.yaml", "a"),
+        ("README.md", ""),
+    ],
+)
 def test_a_folder_stands_for_all_that_is_below_it(
     how: list[str], named: str, told: str, two_broken: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,11 +63,14 @@ def test_what_a_folder_held_counts_too(two_broken: Repo, muster: Run, monkeypatc
     assert muster("validate", "clusters/eu")[0] == 1
 
 
-@pytest.mark.parametrize(("named", "told"), [
-    ("clusters/eu/a/clutser.yaml", "there is no 'clusters/eu/a/clutser.yaml'; did you mean 'cluster.yaml'?"),
-    ("cluster", "there is no 'cluster'; did you mean 'clusters'?"),
-    ("/elsewhere.yaml", "there is no '/elsewhere.yaml'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("clusters/eu/a/clutser.yaml", "there is no 'clusters/eu/a/clutser.yaml'; did you mean 'cluster.yaml'?"),
+        ("cluster", "there is no 'cluster'; did you mean 'clusters'?"),
+        ("/elsewhere.yaml", "there is no '/elsewhere.yaml'"),
+    ],
+)
 def test_a_file_that_is_nowhere_is_a_mistake(
     named: str, told: str, two_broken: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

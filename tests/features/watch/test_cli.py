@@ -30,8 +30,11 @@ def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]
     """Run `muster watch` until the block ends; it must then end cleanly on SIGTERM."""
     process = subprocess.Popen(
         [*muster_command(repo.environ), "watch", "--repo", str(repo.path), *arguments],
-        env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
-    )  # fmt: skip
+        env={**repo.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+    )
     try:
         yield process
     finally:
@@ -190,9 +193,11 @@ def test_sigterm_ends_a_fetch_that_hangs(tmp_path: Path, verb: str) -> None:
         silent_remote(repo) as server,
         subprocess.Popen(
             [*muster_command(repo.environ), verb, "--repo", str(repo.path), "--push"],
-            env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=dict(repo.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         ) as process,
-    ):  # fmt: skip
+    ):
         connection, _ = server.accept()
         with connection:
             connection.settimeout(PATIENCE_SECONDS)
@@ -216,9 +221,15 @@ def test_nothing_is_decided_before_it_is_due(tmp_path: Path) -> None:
     late = {"clusters/b/lease.yaml": lease("b", format_time(noon + timedelta(minutes=2)))}
     repo.commit({**files, **leases, **late})
     watcher = Watcher(
-        open_repository(repo.path, repo.environ), "main", None, timedelta(seconds=30), told.append, verbose=True,
-        clock=lambda: clock[0], state=open_state(tmp_path / "kept/state"),
-    )  # fmt: skip
+        open_repository(repo.path, repo.environ),
+        "main",
+        None,
+        timedelta(seconds=30),
+        told.append,
+        verbose=True,
+        clock=lambda: clock[0],
+        state=open_state(tmp_path / "kept/state"),
+    )
 
     def runs(at: timedelta) -> list[str]:
         told.clear()
@@ -246,10 +257,16 @@ def test_it_sleeps_until_a_whole_second(tmp_path: Path) -> None:
     play.fleet()
     play.pool(size=1, runningCount=1, powerstateTransitionToRunningTimeout="5m")
     play.settle("00:00")
-    play.put("reports/ci-1.yaml", {
-        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": "ci-1", "namespace": "ci-1"},
-        "spec": {"installed": True}, "status": {"powerState": "WaitingForNodes", "conditions": conditions},
-    })  # fmt: skip
+    play.put(
+        "reports/ci-1.yaml",
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": "ci-1", "namespace": "ci-1"},
+            "spec": {"installed": True},
+            "status": {"powerState": "WaitingForNodes", "conditions": conditions},
+        },
+    )
     repo = new_repository(tmp_path / "fleet")
     repo.commit(dict(play.files))
     repository = open_repository(repo.path, repo.environ)

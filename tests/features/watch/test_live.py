@@ -47,18 +47,25 @@ class Served:
         self.meter, self.said = Meter(NOW.timestamp, "fleet"), said
         self.server = LiveServer(("127.0.0.1", 0), self.live, self.meter.values, access, context)
         self.watcher = Watcher(
-            repository, "main", remote, timedelta(seconds=0 if remote else 30), said.append, clock=lambda: NOW,
-            state=open_state(kept), observers=(self.live, self.meter),
-        )  # fmt: skip
+            repository,
+            "main",
+            remote,
+            timedelta(seconds=0 if remote else 30),
+            said.append,
+            clock=lambda: NOW,
+            state=open_state(kept),
+            observers=(self.live, self.meter),
+        )
 
     def get(
         self, path: str, method: str = "GET", tls: ssl.SSLContext | None = None, /, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         port = self.server.server_port
         line = (
-            http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=tls) if tls
+            http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=tls)
+            if tls
             else http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        )  # fmt: skip
+        )
         try:
             line.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
             answer = line.getresponse()
@@ -215,10 +222,20 @@ def test_what_is_known_is_not_sent_again(tmp_path: Path) -> None:
             assert it.get(path, "HEAD")[1]["Content-Length"] == str(len(body))
 
 
-@pytest.mark.parametrize("path", [
-    "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/data/../index.html", "/data/clusters/00.js",
-    "/data/clusters/-1.js", "/data/clusters/7.js", "/data/clusters/9999999999.js", "/.git/config", "/data/",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/data/../index.html",
+        "/data/clusters/00.js",
+        "/data/clusters/-1.js",
+        "/data/clusters/7.js",
+        "/data/clusters/9999999999.js",
+        "/.git/config",
+        "/data/",
+    ],
+)
 def test_there_is_no_folder_behind_it(served_once: Served, path: str) -> None:
     assert served_once.status(path) == 404
 

@@ -130,9 +130,14 @@ def test_a_push_is_fetched_before_the_interval(tmp_path: Path) -> None:
     here = clone(origin, tmp_path / "here")
     said, pushes = list[str](), Pushes()
     watcher = Watcher(
-        open_repository(here.path, here.environ), "main", "origin", timedelta(days=1), said.append,
-        clock=lambda: NOW, pushes=pushes,
-    )  # fmt: skip
+        open_repository(here.path, here.environ),
+        "main",
+        "origin",
+        timedelta(days=1),
+        said.append,
+        clock=lambda: NOW,
+        pushes=pushes,
+    )
     origin.git("config", "receive.denyCurrentBranch", "updateInstead")
     watcher.look()
     assert "a accepted" in "".join(said)

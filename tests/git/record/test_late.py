@@ -63,9 +63,7 @@ def test_they_are_in_the_next_record(living: Living) -> None:
         living.now = NOON + timedelta(seconds=second)
         for name in speaking:
             living.speaks(name)
-        return reconcile(
-            living.repository, lambda: living.now, branch="main", attempts=(1,), late_renewals=late
-        ).commit  # fmt: skip
+        return reconcile(living.repository, lambda: living.now, branch="main", attempts=(1,), late_renewals=late).commit
 
     run(0, "c001", "c003")
     for second in (60, 120, 180):

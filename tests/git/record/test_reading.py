@@ -86,8 +86,12 @@ def heard_like(repository: Repository, made: Repo) -> object:
 def test_commits_of_people_and_runs_without_a_record_have_none(made: Repo, tmp_path: Path) -> None:
     repo = copy(made.path, tmp_path / "fleet")
     first = repo.tip()
-    repo.commit({"fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: a}\n"
-                               "spec: {record: {keep: 0s}}\n"})  # fmt: skip
+    repo.commit(
+        {
+            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: a}\n"
+            "spec: {record: {keep: 0s}}\n"
+        }
+    )
     repository = open_repository(repo.path, repo.environ)
     done = reconcile(repository, lambda: TWO_HOURS_LATER, branch="main", attempts=(1,))
     assert done.commit

@@ -33,23 +33,52 @@ def test_a_request_can_be_the_last(head: bytes) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        b"", b"GET /", b"GET  / HTTP/1.1", b"GET / x HTTP/1.1", b"GET / HTTP/1.1",
-        b"GET http://x/ HTTP/1.1" + HOST, b"GET / HTTP/1.1 " + HOST, b"\r\nGET / HTTP/1.1" + HOST,
-        b"GET /\x00 HTTP/1.1" + HOST, b"GET /\xff HTTP/1.1" + HOST, b"CONNECT x:443 HTTP/1.1" + HOST,
-        b"OPTIONS * HTTP/1.1" + HOST, b"PRI * HTTP/2.0" + HOST,
-        *(b"GET / HTTP/1.1" + HOST + b"\r\n" + line for line in (
-            b"Content-Length : 5", b" Content-Length: 5", b"X: a\r\n folded", b"X: a\r\n\tfolded", b"X", b": a",
-            b"X: a\nContent-Length: 5", b"X: a\rb", b"X: \x00", b"X: a\n\nGET /hidden HTTP/1.1",
-            b"Host: b", b"Authorization: Bearer a\r\nAuthorization: Bearer b")),
+        b"",
+        b"GET /",
+        b"GET  / HTTP/1.1",
+        b"GET / x HTTP/1.1",
+        b"GET / HTTP/1.1",
+        b"GET http://x/ HTTP/1.1" + HOST,
+        b"GET / HTTP/1.1 " + HOST,
+        b"\r\nGET / HTTP/1.1" + HOST,
+        b"GET /\x00 HTTP/1.1" + HOST,
+        b"GET /\xff HTTP/1.1" + HOST,
+        b"CONNECT x:443 HTTP/1.1" + HOST,
+        b"OPTIONS * HTTP/1.1" + HOST,
+        b"PRI * HTTP/2.0" + HOST,
+        *(
+            b"GET / HTTP/1.1" + HOST + b"\r\n" + line
+            for line in (
+                b"Content-Length : 5",
+                b" Content-Length: 5",
+                b"X: a\r\n folded",
+                b"X: a\r\n\tfolded",
+                b"X",
+                b": a",
+                b"X: a\nContent-Length: 5",
+                b"X: a\rb",
+                b"X: \x00",
+                b"X: a\n\nGET /hidden HTTP/1.1",
+                b"Host: b",
+                b"Authorization: Bearer a\r\nAuthorization: Bearer b",
+            )
+        ),
         b"GET / HTTP/1.1\nHost: x",
-        *(b"PUT / HTTP/1.1" + HOST + b"\r\nContent-Length: " + length for length in (
-            b"", b"-1", b"+1", b"0x1", b"1 1", b"1, 2", b"1_0", "١".encode(), b"9" * 21, b"9" * 5000)),
-        *(b"PUT / HTTP/1.1" + HOST + b"\r\n" + line for line in (
-            b"Content-Length: 1\r\nContent-Length: 1", b"Transfer-Encoding: \x0bchunked",
-            b"Content-Length: 1\r\nTransfer-Encoding: chunked",
-            b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked")),
+        *(
+            b"PUT / HTTP/1.1" + HOST + b"\r\nContent-Length: " + length
+            for length in (b"", b"-1", b"+1", b"0x1", b"1 1", b"1, 2", b"1_0", "١".encode(), b"9" * 21, b"9" * 5000)
+        ),
+        *(
+            b"PUT / HTTP/1.1" + HOST + b"\r\n" + line
+            for line in (
+                b"Content-Length: 1\r\nContent-Length: 1",
+                b"Transfer-Encoding: \x0bchunked",
+                b"Content-Length: 1\r\nTransfer-Encoding: chunked",
+                b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_could_mean_two_things_is_refused(lines: bytes) -> None:
     with pytest.raises(RequestError) as caught:
         read_head(lines + b"\r\n\r\n")

@@ -112,8 +112,11 @@ def test_a_request_is_answered_and_the_connection_kept() -> None:
             own.append((answer.status, answer.read(), line.sock.getsockname()))
         line.close()
     assert [(status, body) for status, body, _ in own] == [
-        (200, b"hello"), (200, b"hello you"), (200, b""), (200, b"hello")
-    ]  # fmt: skip
+        (200, b"hello"),
+        (200, b"hello you"),
+        (200, b""),
+        (200, b"hello"),
+    ]
     assert len({port for _, _, port in own}) == 1
     assert server.turns >= 1
 
@@ -178,7 +181,7 @@ def test_no_request_hides_behind_another(head: bytes, status: int) -> None:
         (b"GET / HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer x\r\n\r\n", 200),
         (b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff;" + b" " * 9999, 411),
     ],
-)  # fmt: skip
+)
 def test_strange_clients_get_one_answer_and_the_connection_ends(sent: bytes, status: int) -> None:
     with hello() as server:
         answer = exchanged(server, sent)

@@ -150,7 +150,7 @@ LIBRARY = [
     ("object.spec.template.spec.containers.map(c, c.image.split('/')[0]).all(r, r in ['docker.io', 'ghcr.io'])", True),
     ("quantity('1Gi').isLessThan(quantity('2Gi'))", True),
     ("params == null", True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("expression", "allowed"), LIBRARY)
@@ -159,23 +159,42 @@ def test_expressions_of_others(tmp_path: Path, expression: str, allowed: bool) -
     assert (said(tmp_path, files) == []) is allowed, said(tmp_path, files)
 
 
-@pytest.mark.parametrize(("groups", "resources", "matches"), [
-    ("apps", "deployments", True), ("*", "*", True), ("apps", "*", True), ("*", "deployments", True),
-    ("apps", "*/*", True), ("apps", "deployments/scale", False), ("apps", "deployments/*", False),
-    ("apps", "*/scale", False),
-    ("", "deployments", False), ("extensions", "deployments", False), ("apps", "Deployment", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("groups", "resources", "matches"),
+    [
+        ("apps", "deployments", True),
+        ("*", "*", True),
+        ("apps", "*", True),
+        ("*", "deployments", True),
+        ("apps", "*/*", True),
+        ("apps", "deployments/scale", False),
+        ("apps", "deployments/*", False),
+        ("apps", "*/scale", False),
+        ("", "deployments", False),
+        ("extensions", "deployments", False),
+        ("apps", "Deployment", False),
+    ],
+)
 def test_resources(tmp_path: Path, groups: str, resources: str, matches: bool) -> None:
     files = {"policy.yaml": policy(rule("false", groups=groups, resources=resources)), "web.yaml": DEPLOYMENT}
     # A policy over everything speaks of itself, too.
     assert any(text.startswith("Deployment/default/web") for text in said(tmp_path, files)) is matches
 
 
-@pytest.mark.parametrize(("kind", "plural"), [
-    ("NetworkPolicy", "networkpolicies"), ("Ingress", "ingresses"), ("Endpoints", "endpoints"), ("Gateway", "gateways"),
-    ("Gateway", "gatewaies"), ("Box", "boxes"), ("Mesh", "meshes"), ("ServiceEntry", "serviceentries"),
-    ("Widget", "widgets"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("NetworkPolicy", "networkpolicies"),
+        ("Ingress", "ingresses"),
+        ("Endpoints", "endpoints"),
+        ("Gateway", "gateways"),
+        ("Gateway", "gatewaies"),
+        ("Box", "boxes"),
+        ("Mesh", "meshes"),
+        ("ServiceEntry", "serviceentries"),
+        ("Widget", "widgets"),
+    ],
+)
 def test_plurals(tmp_path: Path, kind: str, plural: str) -> None:
     text = f"apiVersion: example.com/v1\nkind: {kind}\nmetadata: {{name: a}}\n"
     files = {"policy.yaml": policy(rule("false", groups="example.com", resources=plural)), "a.yaml": text}
@@ -240,22 +259,40 @@ data: {max: '5'}
 LIMIT = rule("object.spec.replicas <= int(params.data.max)", more=PARAMS)
 
 
-@pytest.mark.parametrize(("ref", "files", "messages"), [
-    ("{name: limits, namespace: rules, parameterNotFoundAction: Deny}", {"map.yaml": MAP}, ["failed expression"]),
-    ("{selector: {matchLabels: {limit: 'yes'}}, namespace: rules, parameterNotFoundAction: Deny}", {"map.yaml": MAP},
-     ["failed expression"]),
-    ("{selector: {matchLabels: {limit: 'no'}}, namespace: rules, parameterNotFoundAction: Allow}", {"map.yaml": MAP},
-     []),
-    ("{name: limits, namespace: rules, parameterNotFoundAction: Deny}", {"map.yaml": MAP.replace("'5'", "'9'")}, []),
-    ("{name: limits, namespace: rules, parameterNotFoundAction: Deny}", {}, ["no object matches spec.paramRef"]),
-    ("{name: limits, namespace: rules, parameterNotFoundAction: Allow}", {}, []),
-    ("{name: limits, parameterNotFoundAction: Deny}", {"map.yaml": MAP}, ["no object matches spec.paramRef"]),
-    ("{name: limits, parameterNotFoundAction: Deny}", {"map.yaml": MAP.replace("rules", "default")},
-     ["failed expression"]),
-    ("{selector: {}, namespace: rules, parameterNotFoundAction: Deny}",
-     {"map.yaml": MAP, "b.yaml": MAP.replace("limits", "more").replace("'5'", "'3'")},
-     ["failed expression", "failed expression"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ref", "files", "messages"),
+    [
+        ("{name: limits, namespace: rules, parameterNotFoundAction: Deny}", {"map.yaml": MAP}, ["failed expression"]),
+        (
+            "{selector: {matchLabels: {limit: 'yes'}}, namespace: rules, parameterNotFoundAction: Deny}",
+            {"map.yaml": MAP},
+            ["failed expression"],
+        ),
+        (
+            "{selector: {matchLabels: {limit: 'no'}}, namespace: rules, parameterNotFoundAction: Allow}",
+            {"map.yaml": MAP},
+            [],
+        ),
+        (
+            "{name: limits, namespace: rules, parameterNotFoundAction: Deny}",
+            {"map.yaml": MAP.replace("'5'", "'9'")},
+            [],
+        ),
+        ("{name: limits, namespace: rules, parameterNotFoundAction: Deny}", {}, ["no object matches spec.paramRef"]),
+        ("{name: limits, namespace: rules, parameterNotFoundAction: Allow}", {}, []),
+        ("{name: limits, parameterNotFoundAction: Deny}", {"map.yaml": MAP}, ["no object matches spec.paramRef"]),
+        (
+            "{name: limits, parameterNotFoundAction: Deny}",
+            {"map.yaml": MAP.replace("rules", "default")},
+            ["failed expression"],
+        ),
+        (
+            "{selector: {}, namespace: rules, parameterNotFoundAction: Deny}",
+            {"map.yaml": MAP, "b.yaml": MAP.replace("limits", "more").replace("'5'", "'3'")},
+            ["failed expression", "failed expression"],
+        ),
+    ],
+)
 def test_params_of_any_kind(tmp_path: Path, ref: str, files: dict[str, str], messages: list[str]) -> None:
     text = policy(LIMIT, f"validationActions: [Deny]\nparamRef: {ref}")
     # The same thing said twice of one object is one finding.
@@ -406,10 +443,15 @@ def test_an_authorizer_is_asked_for_once(tmp_path: Path) -> None:
     assert (told.code, told.file, told.line) == ("MUS323", "policy.yaml", 9)
 
 
-@pytest.mark.parametrize(("groups", "resources", "hint"), [
-    ("apps", "depolyments", "did you mean 'deployments'?"), ("example.com", "widgets", ""), ("", "pods/exec", ""),
-    ("apps", "deployments/scale", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("groups", "resources", "hint"),
+    [
+        ("apps", "depolyments", "did you mean 'deployments'?"),
+        ("example.com", "widgets", ""),
+        ("", "pods/exec", ""),
+        ("apps", "deployments/scale", ""),
+    ],
+)
 def test_a_policy_that_matches_nothing_says_so(tmp_path: Path, groups: str, resources: str, hint: str) -> None:
     files = {"policy.yaml": policy(rule("false", groups=groups, resources=resources))}
     (told,) = found(tmp_path, files)
@@ -417,9 +459,16 @@ def test_a_policy_that_matches_nothing_says_so(tmp_path: Path, groups: str, reso
     assert hint in told.hint
 
 
-@pytest.mark.parametrize(("groups", "resources"), [
-    ("apps", "deployments"), ("", "pods"), ("*", "*"), ("muster.dev", "nodepools"), ("", "namespaces"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("groups", "resources"),
+    [
+        ("apps", "deployments"),
+        ("", "pods"),
+        ("*", "*"),
+        ("muster.dev", "nodepools"),
+        ("", "namespaces"),
+    ],
+)
 def test_a_policy_over_what_there_could_be_says_nothing(tmp_path: Path, groups: str, resources: str) -> None:
     spec = rule("true", groups=groups, resources=resources)
     assert found(tmp_path, {"policy.yaml": policy(spec)}) == []
@@ -456,21 +505,35 @@ def rules(field: str, *, version: str = "v1", operations: str = "*", more: str =
 _NAME = "kubernetes.io/metadata.name"
 
 
-@pytest.mark.parametrize(("constraint", "bound", "matches"), [
-    ("objectSelector: {matchLabels: {app: web}}", "", True), ("objectSelector: {matchLabels: {app: db}}", "", False),
-    ("objectSelector: {matchExpressions: [{key: owner, operator: DoesNotExist}]}", "", True),
-    (rules("excludeResourceRules"), "", False), (rules("excludeResourceRules", operations="UPDATE"), "", True),
-    (rules("excludeResourceRules", more=", resourceNames: [web]"), "", False),
-    (rules("excludeResourceRules", more=", scope: Cluster"), "", True),
-    ("matchPolicy: Exact", "", True), ("", rules("resourceRules", version="v1beta1"), True),
-    ("", f"matchPolicy: Exact, {rules('resourceRules', version='v1beta1')}", False),
-    ("", rules("resourceRules", more=", scope: Cluster"), False),
-    ("", rules("resourceRules", more=", scope: Namespaced"), True),
-    ("", rules("resourceRules", more=", resourceNames: [db]"), False),
-    ("", "objectSelector: {matchLabels: {app: db}}", False),
-    ("", f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: NotIn, values: [kube-system]}}]}}", True),
-    ("", f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: In, values: [kube-system]}}]}}", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("constraint", "bound", "matches"),
+    [
+        ("objectSelector: {matchLabels: {app: web}}", "", True),
+        ("objectSelector: {matchLabels: {app: db}}", "", False),
+        ("objectSelector: {matchExpressions: [{key: owner, operator: DoesNotExist}]}", "", True),
+        (rules("excludeResourceRules"), "", False),
+        (rules("excludeResourceRules", operations="UPDATE"), "", True),
+        (rules("excludeResourceRules", more=", resourceNames: [web]"), "", False),
+        (rules("excludeResourceRules", more=", scope: Cluster"), "", True),
+        ("matchPolicy: Exact", "", True),
+        ("", rules("resourceRules", version="v1beta1"), True),
+        ("", f"matchPolicy: Exact, {rules('resourceRules', version='v1beta1')}", False),
+        ("", rules("resourceRules", more=", scope: Cluster"), False),
+        ("", rules("resourceRules", more=", scope: Namespaced"), True),
+        ("", rules("resourceRules", more=", resourceNames: [db]"), False),
+        ("", "objectSelector: {matchLabels: {app: db}}", False),
+        (
+            "",
+            f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: NotIn, values: [kube-system]}}]}}",
+            True,
+        ),
+        (
+            "",
+            f"namespaceSelector: {{matchExpressions: [{{key: {_NAME}, operator: In, values: [kube-system]}}]}}",
+            False,
+        ),
+    ],
+)
 def test_what_is_spoken_of(tmp_path: Path, constraint: str, bound: str, matches: bool) -> None:
     spec = f"{MATCH}{textwrap.indent(constraint, '  ')}\nvalidations: [{{expression: 'false'}}]\n"
     binding = f"validationActions: [Deny]\nmatchResources: {{{bound}}}"
@@ -481,12 +544,16 @@ def test_what_is_spoken_of(tmp_path: Path, constraint: str, bound: str, matches:
 def test_hostile_documents_are_judged_and_fault_nothing(tmp_path: Path) -> None:
     """Whatever the metadata of an object looks like, others are judged and nothing is told to a terminal."""
     odd = [
-        "metadata: {name: web, labels: [a]}", "metadata: {name: web, labels: {app: [1]}, annotations: 3}",
-        'metadata: {name: "a\\e[31mb"}', "metadata: {name: 7}", "metadata: [name]",
+        "metadata: {name: web, labels: [a]}",
+        "metadata: {name: web, labels: {app: [1]}, annotations: 3}",
+        'metadata: {name: "a\\e[31mb"}',
+        "metadata: {name: 7}",
+        "metadata: [name]",
         "metadata: {name: web, namespace: 7}",
-        "metadata: {name: web}\nspec: 3", "metadata: {name: web}\nspec: {template: [], replicas: x}",
+        "metadata: {name: web}\nspec: 3",
+        "metadata: {name: web}\nspec: {template: [], replicas: x}",
         "metadata: {name: web}\nspec: {template: {spec: {containers: [3, {image: 3}, {ports: [x]}], volumes: 3}}}",
-    ]  # fmt: skip
+    ]
     files = {f"{number}.yaml": f"apiVersion: apps/v1\nkind: Deployment\n{text}\n" for number, text in enumerate(odd)}
     spec = rule("object.spec.replicas <= 5") + "  messageExpression: \"'no: ' + object.metadata.name\"\n"
     findings = found(tmp_path, {"policy.yaml": policy(spec), "web.yaml": DEPLOYMENT, **files})

@@ -24,9 +24,14 @@ metadata: {{name: a}}
 spec: {{policyName: a, validationActions: [Deny]{binding}}}
 """
 OWN = {
-    "more": "", "match": "", "group": "cluster.open-cluster-management.io", "resource": "managedclusters",
-    "operation": "CREATE", "expression": "object.metadata.name != 'x'", "binding": "",
-}  # fmt: skip
+    "more": "",
+    "match": "",
+    "group": "cluster.open-cluster-management.io",
+    "resource": "managedclusters",
+    "operation": "CREATE",
+    "expression": "object.metadata.name != 'x'",
+    "binding": "",
+}
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,14 @@ from tests.support.edits import Repository
 
 NAMES = ("a", "b", "c", "d")
 TAINTS = {
-    "apiVersion": "muster.dev/v1alpha1", "kind": "TaintPolicy", "metadata": {"name": "bad"},
-    "spec": {"target": {"kind": "Cluster"}, "taints": [
-        {"key": "bad", "effect": "NoSchedule", "when": "has(self.metadata.labels.bad)"}]},
-}  # fmt: skip
+    "apiVersion": "muster.dev/v1alpha1",
+    "kind": "TaintPolicy",
+    "metadata": {"name": "bad"},
+    "spec": {
+        "target": {"kind": "Cluster"},
+        "taints": [{"key": "bad", "effect": "NoSchedule", "when": "has(self.metadata.labels.bad)"}],
+    },
+}
 
 
 def budget(name: str, **spec: Tree) -> Tree:
@@ -22,13 +26,17 @@ def budget(name: str, **spec: Tree) -> Tree:
 
 def clusters(*bad: str) -> dict[str, str]:
     return {
-        f"{name}.yaml": json.dumps({
-            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
-            "metadata": {"name": name, "labels": {"a": "b", **({"bad": "yes"} if name in bad else {})}},
-            "spec": {"syncMode": "Push"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-        })
+        f"{name}.yaml": json.dumps(
+            {
+                "apiVersion": "cluster.karmada.io/v1alpha1",
+                "kind": "Cluster",
+                "metadata": {"name": name, "labels": {"a": "b", **({"bad": "yes"} if name in bad else {})}},
+                "spec": {"syncMode": "Push"},
+                "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+            }
+        )
         for name in NAMES
-    } | {"taints.yaml": json.dumps(TAINTS)}  # fmt: skip
+    } | {"taints.yaml": json.dumps(TAINTS)}
 
 
 class Budgets:
@@ -89,9 +97,7 @@ class Budgets:
         return self.body
 
 
-KEEPING = (
-    "rename", "rename", "label", "another_budget", "order", "longer_cooldown", "other_removals", "broken_budget"
-)  # fmt: skip
+KEEPING = ("rename", "rename", "label", "another_budget", "order", "longer_cooldown", "other_removals", "broken_budget")
 TAKING = ("drop_budget", "more_allowed", "other_clusters", "allowed_by_a_person")
 
 

@@ -52,27 +52,32 @@ def told(*texts: str, clusters: int = 6) -> list[tuple[str, str]]:
     [
         (
             POLICY % (", selector: {matchLabels: {region: nowhere}}", SOUND),
-            "MUS601", "ConditionPolicy/p targets no ManagedCluster, of 6 there are",
+            "MUS601",
+            "ConditionPolicy/p targets no ManagedCluster, of 6 there are",
         ),
         (
             POLICY % (", selector: {matchLabels: {region: eu}}", SOUND),
-            "MUS604", "the selector of ConditionPolicy/p selects all 6 objects of kind ManagedCluster",
+            "MUS604",
+            "the selector of ConditionPolicy/p selects all 6 objects of kind ManagedCluster",
         ),
         (
             POLICY % ("", OTHERWISE + RULE % ("late", "self.metadata.name == 'a'")),
-            "MUS605", "rule 'late' of ConditionPolicy/p is never evaluated: 'otherwise' before it always holds",
+            "MUS605",
+            "rule 'late' of ConditionPolicy/p is never evaluated: 'otherwise' before it always holds",
         ),
         (
             REMEDY.replace("ManagedClusterConditionAvailable", "Availabel"),
-            "MUS602", "Remedy/r waits for Availabel, which no cluster reports and no policy decides",
+            "MUS602",
+            "Remedy/r waits for Availabel, which no cluster reports and no policy decides",
         ),
         (
             BUDGET % "maxDisrupted: 100%",
-            "MUS603", "DisruptionBudget/b allows all 6 clusters to be disrupted at once, so it has no effect",
+            "MUS603",
+            "DisruptionBudget/b allows all 6 clusters to be disrupted at once, so it has no effect",
         ),
         (BUDGET % "selector: {matchLabels: {region: nowhere}}", "MUS601", "DisruptionBudget/b counts no cluster"),
     ],
-)  # fmt: skip
+)
 def test_what_is_hardly_meant(text: str, code: str, message: str) -> None:
     assert told(text) == [(code, message)]
 

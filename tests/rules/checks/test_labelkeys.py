@@ -76,10 +76,11 @@ MARKED = [
 def test_every_selector_says_whose_labels_it_means() -> None:
     unmarked = [
         (kind.name, steps)
-        for kind in ALL if kind.name not in FOREIGN
+        for kind in ALL
+        if kind.name not in FOREIGN
         for steps, schema in places(schema_of(kind), (), schema_of(kind))
         if _is_selector(schema) and "x-muster-labels-of" not in schema
-    ]  # fmt: skip
+    ]
     assert unmarked == []
     assert {kind.name for kind, *_ in MARKED} >= {"DisruptionBudget", "Placement", "Rollout", "Fleet", "TaintPolicy"}
 

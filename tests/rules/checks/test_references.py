@@ -1,7 +1,5 @@
 """Names of what does not exist are warnings with the nearest name, at the name."""
 
-# ruff: noqa: E501 - a table
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,20 +73,38 @@ def repo(tmp_path: Path) -> Repo:
         ({}, []),
         ({"w.yaml": placement({"clusterSets": ["prod"]})}, []),
         ({"w.yaml": placement({})}, []),
-        ({"w.yaml": placement({"clusterSets": ["prdo"]})}, ["MUS233: Placement/shop/web names ManagedClusterSet 'prdo'", "did you mean 'prod'?"]),
-        ({"w.yaml": placement({"clusterSets": ["default"]})}, ["MUS234: Placement/shop/web names the set 'default', which is not bound"]),
+        (
+            {"w.yaml": placement({"clusterSets": ["prdo"]})},
+            ["MUS233: Placement/shop/web names ManagedClusterSet 'prdo'", "did you mean 'prod'?"],
+        ),
+        (
+            {"w.yaml": placement({"clusterSets": ["default"]})},
+            ["MUS234: Placement/shop/web names the set 'default', which is not bound"],
+        ),
         ({"w.yaml": placement({}, "shpo")}, ["MUS234: Placement/shpo/web selects no cluster", "did you mean 'shop'?"]),
-        ({"a.yaml": SOUND["a.yaml"].replace("prod", "prdo")}, ["a.yaml:5:5: ", "MUS233: ManagedCluster/a names ManagedClusterSet 'prdo'"]),
+        (
+            {"a.yaml": SOUND["a.yaml"].replace("prod", "prdo")},
+            ["a.yaml:5:5: ", "MUS233: ManagedCluster/a names ManagedClusterSet 'prdo'"],
+        ),
         ({"binding.yaml": BINDING.replace("prod", "prdo")}, ["MUS233: ManagedClusterSetBinding/shop/prdo names"]),
         ({"w.yaml": selecting({"matchLabels": {"region": "us"}})}, []),
-        ({"w.yaml": selecting({"matchLabels": {"regoin": "eu"}})}, ["MUS235", "requires the label 'regoin'", "did you mean 'region'?"]),
+        (
+            {"w.yaml": selecting({"matchLabels": {"regoin": "eu"}})},
+            ["MUS235", "requires the label 'regoin'", "did you mean 'region'?"],
+        ),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "Exists"}]})}, ["MUS235"]),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "DoesNotExist"}]})}, []),
-        ({"p.yaml": PROJECTION, "w.yaml": placement({}).replace("name: web", "name: wbe")}, ["MUS233: Projection/p names Placement 'shop/web'", "did you mean 'shop/wbe'?"]),
+        (
+            {"p.yaml": PROJECTION, "w.yaml": placement({}).replace("name: web", "name: wbe")},
+            ["MUS233: Projection/p names Placement 'shop/web'", "did you mean 'shop/wbe'?"],
+        ),
         ({"p.yaml": PROJECTION, "w.yaml": placement({})}, []),
-        ({"c.yaml": document("ClusterClaim", "c", {"clusterPoolName": "ci"}, "pools")}, ["MUS233: ClusterClaim/pools/c names ClusterPool 'ci'"]),
+        (
+            {"c.yaml": document("ClusterClaim", "c", {"clusterPoolName": "ci"}, "pools")},
+            ["MUS233: ClusterClaim/pools/c names ClusterPool 'ci'"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_is_told_where_the_fleet_is_read_as_a_whole(
     repo: Repo, muster: Run, files: dict[str, str], told: list[str]
 ) -> None:

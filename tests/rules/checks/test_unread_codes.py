@@ -19,9 +19,13 @@ def test_a_lost_spec_and_a_broken_admission_policy(tmp_path: Path) -> None:
     living.land(settled)
     assert living.repo.git("show", "HEAD:derived/managedclusters/a.yaml") == derived
     policy = ADMISSION.format(resource="managedclusters", refused="ap", action="Deny")
-    living.repo.commit({
-        "a.yaml": cluster("a"), "b.yaml": cluster("b"), "policy.yaml": policy.replace("validations:", "validatoins:"),
-    })  # fmt: skip
+    living.repo.commit(
+        {
+            "a.yaml": cluster("a"),
+            "b.yaml": cluster("b"),
+            "policy.yaml": policy.replace("validations:", "validatoins:"),
+        }
+    )
     settled = living.cold()
     assert [str(finding.object) for finding in settled.findings if finding.code == "MUS113"] == ["ManagedCluster/b"]
     assert "derived/managedclusters/b.yaml" not in settled.files

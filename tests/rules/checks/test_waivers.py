@@ -67,8 +67,9 @@ def test_the_day_comes() -> None:
     found = shown(fleet(CLUSTERS, *WAIVED).findings, NOW + timedelta(seconds=1))
     assert [one for one in found if one.code != "MUS703"] == [WARNING, ERROR]
     assert [(str(one.object), one.file, one.line) for one in found if one.code == "MUS703"] == [
-        ("Waiver/w", "w.yaml", 4), ("Waiver/e", "w.yaml", 15),
-    ]  # fmt: skip
+        ("Waiver/w", "w.yaml", 4),
+        ("Waiver/e", "w.yaml", 15),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,18 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 HOLD = timedelta(seconds=30)
 _ID = CONDITION_POLICY.id("p")
 POLICY = ConditionPolicy(
-    id=_ID, source=Object(_ID, {}, ()), target=Target((MANAGED_CLUSTER,), LabelSelector(), frozenset()), guards=(),
-    variables={}, params={}, type="Ready", rules=(), hold_for={"True": HOLD, "False": HOLD}, hold_unhealthy=True,
+    id=_ID,
+    source=Object(_ID, {}, ()),
+    target=Target((MANAGED_CLUSTER,), LabelSelector(), frozenset()),
+    guards=(),
+    variables={},
+    params={},
+    type="Ready",
+    rules=(),
+    hold_for={"True": HOLD, "False": HOLD},
+    hold_unhealthy=True,
     reads=frozenset(),
-)  # fmt: skip
+)
 KARMADA = replace(POLICY, hold_unhealthy=False)
 
 

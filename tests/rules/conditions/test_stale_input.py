@@ -61,8 +61,11 @@ def tainted(texts: dict[str, str], second: int) -> bool:
             texts.pop(path)
         else:
             texts[path] = text
-    (cluster,) = [body for body in settled.last.objects if dig(body, "metadata", "name") == "a" and "spec" in body
-                  and body["kind"] in ("ManagedCluster", "Cluster")]  # fmt: skip
+    (cluster,) = [
+        body
+        for body in settled.last.objects
+        if dig(body, "metadata", "name") == "a" and "spec" in body and body["kind"] in ("ManagedCluster", "Cluster")
+    ]
     return "full" in [taint["key"] for taint in cluster["spec"].get("taints", ())]
 
 
@@ -79,7 +82,7 @@ STORIES = {
     "in Karmada an agent that is alive says that it is over": ("Cluster", "False", 0, KARMADA_GRACE - 1, False),
     "in Karmada an agent is silent": ("Cluster", "False", 0, KARMADA_GRACE, True),
     "in Karmada an agent that is silent reports it no longer": ("Cluster", None, 0, KARMADA_GRACE, True),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("when", WHENS)

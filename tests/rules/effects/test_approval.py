@@ -25,15 +25,20 @@ def waiting(run: Run | None) -> dict[str, Tree]:
     assert run is not None
     return {
         held.object.name: {"object": str(held.object), "effect": held.effect, "since": held.wait.since.isoformat()}
-        for held in run.fleet.held if held.wait and not held.wait.approved
-    }  # fmt: skip
+        for held in run.fleet.held
+        if held.wait and not held.wait.approved
+    }
 
 
 def approval(entries: Iterable[Tree]) -> str:
-    return yaml.safe_dump({
-        "apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": "careful"},
-        "spec": {"effects": [{**entry, "since": entry["since"].replace("+00:00", "Z")} for entry in entries]},
-    })  # fmt: skip
+    return yaml.safe_dump(
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Approval",
+            "metadata": {"name": "careful"},
+            "spec": {"effects": [{**entry, "since": entry["since"].replace("+00:00", "Z")} for entry in entries]},
+        }
+    )
 
 
 def told(run: Run) -> set[tuple[str, str]]:
@@ -110,15 +115,18 @@ def test_a_slip_ends_no_wait() -> None:
     since = waiting(fleet.evaluate())
     files = fleet.files
     fleet.files = lambda: {  # type: ignore[method-assign]
-        path: text.replace("leaseDurationSeconds: 60", "leaseDurationSeconds: soon") if path.endswith("c00.yaml")
-        and not path.startswith("derived/") else text for path, text in files().items()
-    }  # fmt: skip
+        path: text.replace("leaseDurationSeconds: 60", "leaseDurationSeconds: soon")
+        if path.endswith("c00.yaml") and not path.startswith("derived/")
+        else text
+        for path, text in files().items()
+    }
     fleet.texts["approval.yaml"] = approval([since["c00"]])
     run = fleet.evaluate()
     assert waiting(run) == {"c01": since["c01"]}
     assert {held.object.name: held.reason[:14] for held in run.fleet.held} == {
-        "c00": "it is approved", "c01": "awaits approva"
-    }  # fmt: skip
+        "c00": "it is approved",
+        "c01": "awaits approva",
+    }
     assert fleet.evaluate().files == {}
     fleet.files = files  # type: ignore[method-assign]
     assert disrupted(fleet.evaluate()) == {"c00"}
@@ -160,8 +168,11 @@ def test_removals_beyond_a_budget_go_as_they_were_approved() -> None:
     gone, files = {"c00", "c01", "c02"}, fleet.files
 
     def left() -> Mapping[str, str]:
-        return {path: text for path, text in files().items() if not any(name in path for name in gone)
-                or path.startswith("derived/")}  # fmt: skip
+        return {
+            path: text
+            for path, text in files().items()
+            if not any(name in path for name in gone) or path.startswith("derived/")
+        }
 
     fleet.files = left  # type: ignore[method-assign]
     run = fleet.evaluate()

@@ -71,16 +71,18 @@ def _statuses(changes: list[Change], looks: list[int], *, seconds: int, stated: 
         duration = changed or duration
         own = seconds if valve else duration
         rate = 1 / duration if valve and duration != seconds else 0
-        repository.write({
-            "a.yaml": f"{HEAD}kind: ManagedCluster\nmetadata: {{name: a}}\n"
-                      f"spec: {{hubAcceptsClient: true, leaseDurationSeconds: {own}}}\n"
-                      "status: {conditions: [{type: ManagedClusterConditionAvailable, status: 'True', reason: R}]}\n",
-            "lease.yaml": "apiVersion: coordination.k8s.io/v1\nkind: Lease\n"
-                          "metadata: {name: managed-cluster-lease, namespace: a}\n"
-                          f"spec: {{{spec}renewTime: '{format_time(START)}'}}\n",
-            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n"
-                          f"spec: {{heartbeats: {{maxPerSecond: {rate or 1000}}}}}\n",
-        })  # fmt: skip
+        repository.write(
+            {
+                "a.yaml": f"{HEAD}kind: ManagedCluster\nmetadata: {{name: a}}\n"
+                f"spec: {{hubAcceptsClient: true, leaseDurationSeconds: {own}}}\n"
+                "status: {conditions: [{type: ManagedClusterConditionAvailable, status: 'True', reason: R}]}\n",
+                "lease.yaml": "apiVersion: coordination.k8s.io/v1\nkind: Lease\n"
+                "metadata: {name: managed-cluster-lease, namespace: a}\n"
+                f"spec: {{{spec}renewTime: '{format_time(START)}'}}\n",
+                "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n"
+                f"spec: {{heartbeats: {{maxPerSecond: {rate or 1000}}}}}\n",
+            }
+        )
         body = repository.run(START + timedelta(seconds=second))["a"]
         if second in looks:
             conditions = by_type(mappings_at(body, "status", "conditions"))

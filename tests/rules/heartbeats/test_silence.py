@@ -98,8 +98,9 @@ spec: {syncMode: Pull}
 @pytest.mark.parametrize("slip", [KARMADA.replace("syncMode", "syncMod"), KARMADA.replace("Pull}", "Pull")])
 def test_a_cluster_of_karmada_falls_silent_too(tmp_path: Path, slip: str) -> None:
     status = KARMADA.partition("spec")[0] + "status: {conditions: [{type: Ready, status: 'True'}]}\n"
-    renewed = lease("m", "2026-01-01T00:00:00Z").replace("managed-cluster-lease, namespace: m",
-                                                         "m, namespace: karmada-cluster")  # fmt: skip
+    renewed = lease("m", "2026-01-01T00:00:00Z").replace(
+        "managed-cluster-lease, namespace: m", "m, namespace: karmada-cluster"
+    )
     for name, text in {"m.yaml": KARMADA, "status.yaml": status, "lease.yaml": renewed}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
 

@@ -50,13 +50,21 @@ class Repository:
 
     def cluster(self, name: str, *, accepted: bool = True, taints: Json = (), **more: Json) -> str:
         """Write a cluster and its lease; return the cluster's file."""
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                 "metadata": {"name": "managed-cluster-lease", "namespace": name},
-                 "spec": {"renewTime": "2036-01-01T00:00:00Z"}}  # fmt: skip
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "managed-cluster-lease", "namespace": name},
+            "spec": {"renewTime": "2036-01-01T00:00:00Z"},
+        }
         self.write(f"lease-{name}.yaml", yaml.safe_dump(lease))
         spec = {"hubAcceptsClient": accepted, **({"taints": list(taints)} if taints else {})}
-        available = {"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "R", "message": "m",
-                     "lastTransitionTime": "2026-01-01T00:00:00Z"}  # fmt: skip
+        available = {
+            "type": "ManagedClusterConditionAvailable",
+            "status": "True",
+            "reason": "R",
+            "message": "m",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
         status = {"conditions": [available], **more.pop("status", {})}
         return self.object("ManagedCluster", name, spec, status=status, **more)
 
@@ -91,9 +99,12 @@ class Evaluated:
     def seconds(self) -> int | None:
         """When time alone changes a Placement next, in seconds after the start; None for never."""
         horizons = [
-            decision.horizon for id_, made in self.run.fleet.decided.items() if id_.kind == "Placement"
-            for decision in made.values() if decision.horizon is not None
-        ]  # fmt: skip
+            decision.horizon
+            for id_, made in self.run.fleet.decided.items()
+            if id_.kind == "Placement"
+            for decision in made.values()
+            if decision.horizon is not None
+        ]
         return int((min(horizons) - START).total_seconds()) if horizons else None
 
     @property

@@ -43,22 +43,37 @@ class Memory(Snapshot):
 
 
 def cluster(name: str, zone: str | None, accepted: bool, taints: Sequence[Json], cpu: int) -> list[Json]:
-    available = {"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "R", "message": "m",
-                 "lastTransitionTime": "2026-01-01T00:00:00Z"}  # fmt: skip
+    available = {
+        "type": "ManagedClusterConditionAvailable",
+        "status": "True",
+        "reason": "R",
+        "message": "m",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
     amounts = {"cpu": str(cpu)}
     return [
-        {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster",
-         "metadata": {"name": name, "labels": {"zone": zone} if zone else {}},
-         "spec": {"hubAcceptsClient": accepted, "taints": list(taints)},
-         "status": {"conditions": [available], "allocatable": amounts, "capacity": amounts}},
-        {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-         "metadata": {"name": "managed-cluster-lease", "namespace": name},
-         "spec": {"renewTime": "2036-01-01T00:00:00Z"}},
-    ]  # fmt: skip
+        {
+            "apiVersion": f"{OCM}/v1",
+            "kind": "ManagedCluster",
+            "metadata": {"name": name, "labels": {"zone": zone} if zone else {}},
+            "spec": {"hubAcceptsClient": accepted, "taints": list(taints)},
+            "status": {"conditions": [available], "allocatable": amounts, "capacity": amounts},
+        },
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "managed-cluster-lease", "namespace": name},
+            "spec": {"renewTime": "2036-01-01T00:00:00Z"},
+        },
+    ]
 
 
-BINDING = {"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSetBinding",
-           "metadata": {"name": "global", "namespace": "apps"}, "spec": {"clusterSet": "global"}}  # fmt: skip
+BINDING = {
+    "apiVersion": f"{OCM}/v1beta2",
+    "kind": "ManagedClusterSetBinding",
+    "metadata": {"name": "global", "namespace": "apps"},
+    "spec": {"clusterSet": "global"},
+}
 
 _TAINTS = st.lists(
     st.fixed_dictionaries(
@@ -73,23 +88,32 @@ _TAINTS = st.lists(
 _ZONES = st.sampled_from(["x", "y", None])
 _TOLERATIONS = st.lists(
     st.fixed_dictionaries(
-        {"key": st.sampled_from(["k1", "k2"]), "operator": st.just("Exists"),
-         "tolerationSeconds": st.sampled_from([None, 0, 30, 60])}
+        {
+            "key": st.sampled_from(["k1", "k2"]),
+            "operator": st.just("Exists"),
+            "tolerationSeconds": st.sampled_from([None, 0, 30, 60]),
+        }
     ),
     max_size=2,
-)  # fmt: skip
+)
 _SCORES = st.lists(
     st.fixed_dictionaries(
-        {"scoreCoordinate": st.fixed_dictionaries(
-            {"builtIn": st.sampled_from(["Balance", "Steady", "ResourceAllocatableCPU"])}),
-         "weight": st.integers(-10, 10)}
+        {
+            "scoreCoordinate": st.fixed_dictionaries(
+                {"builtIn": st.sampled_from(["Balance", "Steady", "ResourceAllocatableCPU"])}
+            ),
+            "weight": st.integers(-10, 10),
+        }
     ),
     max_size=3,
-)  # fmt: skip
+)
 _SPREAD = st.fixed_dictionaries(
-    {"topologyKey": st.just("zone"), "topologyKeyType": st.just("Label"),
-     "whenUnsatisfiable": st.sampled_from(["DoNotSchedule", "ScheduleAnyway"])}
-)  # fmt: skip
+    {
+        "topologyKey": st.just("zone"),
+        "topologyKeyType": st.just("Label"),
+        "whenUnsatisfiable": st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]),
+    }
+)
 
 
 @st.composite
@@ -97,8 +121,13 @@ def fleets(draw: st.DrawFn, *, limited: bool = True) -> list[Json]:
     """The objects of a small fleet."""
     bodies: list[Json] = [BINDING]
     for number in range(draw(st.integers(1, 6))):
-        bodies += cluster(f"c{number}", draw(_ZONES), draw(st.sampled_from([True, True, True, False])), draw(_TAINTS),
-                          draw(st.integers(1, 9)))  # fmt: skip
+        bodies += cluster(
+            f"c{number}",
+            draw(_ZONES),
+            draw(st.sampled_from([True, True, True, False])),
+            draw(_TAINTS),
+            draw(st.integers(1, 9)),
+        )
     for number in range(draw(st.integers(1, 4))):
         spec: Json = {"tolerations": draw(_TOLERATIONS)}
         if limited:
@@ -107,8 +136,14 @@ def fleets(draw: st.DrawFn, *, limited: bool = True) -> list[Json]:
             spec["spreadPolicy"] = {"spreadConstraints": draw(st.lists(_SPREAD, max_size=1))}
             if draw(st.booleans()):
                 spec["numberOfClusters"] = draw(st.integers(0, 4))
-        bodies.append({"apiVersion": f"{OCM}/v1beta1", "kind": "Placement",
-                       "metadata": {"name": f"p{number}", "namespace": "apps"}, "spec": spec})  # fmt: skip
+        bodies.append(
+            {
+                "apiVersion": f"{OCM}/v1beta1",
+                "kind": "Placement",
+                "metadata": {"name": f"p{number}", "namespace": "apps"},
+                "spec": spec,
+            }
+        )
     return bodies
 
 
@@ -195,8 +230,13 @@ def test_no_cluster_moves_as_long_as_nothing_happens(bodies: list[Json]) -> None
 @given(fleets())
 def test_at_its_horizon_a_placement_changes(bodies: list[Json]) -> None:
     run, after = settled(snapshot(bodies))
-    horizons = [decision.horizon for id_, made in run.fleet.decided.items() if id_.kind == "Placement"
-                for decision in made.values() if decision.horizon is not None]  # fmt: skip
+    horizons = [
+        decision.horizon
+        for id_, made in run.fleet.decided.items()
+        if id_.kind == "Placement"
+        for decision in made.values()
+        if decision.horizon is not None
+    ]
     if horizons:
         later, _ = settled(after, min(horizons))
         assert any("placementdecisions" in path for path in later.files)

@@ -97,8 +97,9 @@ def test_a_placement_that_is_not_scheduled_keeps_what_it_has(repo: Repository) -
     repo.placement("web", annotations={f"{OCM}/experimental-scheduling-disable": "true"})
     found = repo.evaluate(1).why("web")
     assert {name: (why.selected, why.rule) for name, why in found.items()} == {
-        "a": (True, "kept"), "b": (False, "kept"),
-    }  # fmt: skip
+        "a": (True, "kept"),
+        "b": (False, "kept"),
+    }
 
 
 def test_a_typo_in_a_cluster_s_file_moves_nothing(repo: Repository) -> None:

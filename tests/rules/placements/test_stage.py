@@ -29,8 +29,12 @@ def test_all_accepted_clusters_of_bound_sets_are_chosen(repository: Repository) 
     assert done.chosen == {"web": "a b c"}
     assert done.condition("Placement", "web", "PlacementSatisfied")[:2] == ("True", "AllDecisionsScheduled")
     assert {name: reason.rule for name, reason in done.why("web").items()} == {
-        "a": "selected", "b": "selected", "c": "selected", "d": "pending", "e": "deleting",
-    }  # fmt: skip
+        "a": "selected",
+        "b": "selected",
+        "c": "selected",
+        "d": "pending",
+        "e": "deleting",
+    }
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ def test_all_accepted_clusters_of_bound_sets_are_chosen(repository: Repository) 
         ({"celSelector": {"celExpressions": ["managedCluster.status.clusterClaims.exists(c, c.value == '1')"]}}, "d"),
         ({}, "a b c d"),
     ],
-)  # fmt: skip
+)
 def test_predicates(repository: Repository, selector: Any, chosen: str) -> None:
     repository.cluster("d", status={"clusterClaims": [{"name": "v", "value": "1"}]})
     scores = {"scores": [{"name": "low", "value": 9}]}
@@ -153,14 +157,16 @@ def test_a_broken_cluster_stays_where_it_is(repository: Repository) -> None:
     done = repository.evaluate(1)
     assert done.chosen == {"web": "a b"}
     assert {name: reason.rule for name, reason in done.why("web").items() if reason.selected} == {
-        "a": "kept", "b": "kept",
-    }  # fmt: skip
+        "a": "kept",
+        "b": "kept",
+    }
 
 
 @pytest.mark.parametrize("broken", ["Placement-apps-web.yaml", "ManagedClusterSet--eu.yaml", "Bind"])
 def test_what_is_broken_around_it_moves_no_cluster(repository: Repository, broken: str) -> None:
-    repository.object("ManagedClusterSet", "eu", {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
-                      version="v1beta2")  # fmt: skip
+    repository.object(
+        "ManagedClusterSet", "eu", {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}, version="v1beta2"
+    )
     repository.cluster("a", labels={"cluster.open-cluster-management.io/clusterset": "eu"})
     bind = repository.object(
         "ManagedClusterSetBinding", "eu", {"clusterSet": "eu"}, version="v1beta2", namespace="apps"
@@ -187,18 +193,26 @@ def test_a_new_placement_waits_while_its_set_has_an_error(repository: Repository
     ("spec", "message"),
     [
         ({"tolerations": [{"operator": "Equal"}]}, "TaintToleration:If the key is empty, operator must be Exists."),
-        ({"tolerations": [{"key": "k", "operator": "Exists", "value": "v"}]},
-         "TaintToleration:If the operator is Exists, the value should be empty."),
+        (
+            {"tolerations": [{"key": "k", "operator": "Exists", "value": "v"}]},
+            "TaintToleration:If the operator is Exists, the value should be empty.",
+        ),
         ({"prioritizerPolicy": {"mode": "Best"}}, ":incorrect prioritizer policy mode: Best"),
-        ({"prioritizerPolicy": {"configurations": [{"scoreCoordinate": {"builtIn": "Spread"}}]}},
-         ":incorrect builtin prioritizer: Spread"),
-        ({"prioritizerPolicy": {"configurations": [{"scoreCoordinate": {"type": "AddOn"}}]}},
-         ":addOn should not be empty"),
+        (
+            {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": {"builtIn": "Spread"}}]}},
+            ":incorrect builtin prioritizer: Spread",
+        ),
+        (
+            {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": {"type": "AddOn"}}]}},
+            ":addOn should not be empty",
+        ),
         ({"prioritizerPolicy": {"configurations": [{"weight": 1}]}}, ":scoreCoordinate field is required"),
-        ({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "abc"}}},
-         ":abc invalid type: string is not a percentage"),
+        (
+            {"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "abc"}}},
+            ":abc invalid type: string is not a percentage",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_misconfigured_placement_keeps_its_decisions(repository: Repository, spec: Any, message: str) -> None:
     repository.placement("web", {"numberOfClusters": 2})
     repository.evaluate()
@@ -266,13 +280,16 @@ def test_an_expression_that_does_not_compile_is_shown_at_its_place(repository: R
         ({}, False, "NoManagedClusterSetBindings"),
         ({"clusterSets": ["eu"]}, True, "NoIntersection"),
         ({"clusterSets": ["default"]}, True, "NoIntersection"),
-        ({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "q"}}}}]}, True,
-         "NoManagedClusterMatched"),
+        (
+            {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "q"}}}}]},
+            True,
+            "NoManagedClusterMatched",
+        ),
         ({"numberOfClusters": 0}, True, "NoManagedClusterMatched"),
         ({"numberOfClusters": 4}, True, "NotAllDecisionsScheduled"),
         ({"numberOfClusters": 3}, True, "AllDecisionsScheduled"),
     ],
-)  # fmt: skip
+)
 def test_reasons_of_being_satisfied(repository: Repository, spec: Any, bound: bool, reason: str) -> None:
     if not bound:
         repository.write("ManagedClusterSetBinding-apps-global.yaml", None)
@@ -361,8 +378,11 @@ def test_a_freeze_holds_moves_until_it_ends_and_an_approved_one_happens(reposito
     assert done.why("web")["a"].text.startswith("freeze 'audit' until 2026-01-01T00:01:40Z; to break it, merge ")
     assert done.why("web")["d"].text.endswith("so it does not come")
     assert {name: why.rule for name, why in done.why("web").items()} == {
-        "a": "frozen", "b": "selected", "c": "limit", "d": "frozen",
-    }  # fmt: skip
+        "a": "frozen",
+        "b": "selected",
+        "c": "limit",
+        "d": "frozen",
+    }
     _approve(repository, "d", since=10)
     done = repository.evaluate(20)
     assert (done.chosen["web"], _held(done)) == ("a b", "a d a d"), "there is no room for it until another one leaves"

@@ -31,8 +31,10 @@ def pending_of(repository: Repository) -> Tree:
 
 
 def condition_policy(chance: random.Random, **spec: Tree) -> PolicyEdits:
-    rules = [{"name": "full", "when": WHEN, "status": "True", "reason": "Full", "message": "m"},
-             {"name": "else", "status": "False", "reason": "Not", "message": "m"}]  # fmt: skip
+    rules = [
+        {"name": "full", "when": WHEN, "status": "True", "reason": "Full", "message": "m"},
+        {"name": "else", "status": "False", "reason": "Not", "message": "m"},
+    ]
 
     def other() -> Tree:
         return {"name": f"r{chance.randrange(10**6)}", "when": "false", "status": "True", "reason": "R"}

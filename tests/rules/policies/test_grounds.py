@@ -37,14 +37,35 @@ def test_the_way_of_writing_does_not_count(text: str, same: str) -> None:
 
 
 OTHERS = (
-    "1 == 2", "1 == 2u", "'1' == '2'", "b'1' == b'2'", "2 == 1", "1 != 2", "1.0 == 2.0",
-    "[1, 2] == []", "[1] == [2]", "[[1]] == [[2]]", "[[1, 2]] == [[]]", "[[1], [2]] == []",
-    "has(conditions.A)", "has(conditions.B)", "'A' in conditions",
-    "conditions.all(c, c == 'A')", "conditions.exists(c, c == 'A')",
-    "{'a': 1} == {'a': 2}", "{'a': 1} == {'b': 1}", "dyn(self).b.c == 1", "dyn(self).c.b == 1",
-    "cel.bind(x, 1, x == 2)", "variables.a == 1", "variables.b == 1", "params.a == 1", "params.b == 1",
-    "size(params) == 1", "size(variables) == 1",
-)  # fmt: skip
+    "1 == 2",
+    "1 == 2u",
+    "'1' == '2'",
+    "b'1' == b'2'",
+    "2 == 1",
+    "1 != 2",
+    "1.0 == 2.0",
+    "[1, 2] == []",
+    "[1] == [2]",
+    "[[1]] == [[2]]",
+    "[[1, 2]] == [[]]",
+    "[[1], [2]] == []",
+    "has(conditions.A)",
+    "has(conditions.B)",
+    "'A' in conditions",
+    "conditions.all(c, c == 'A')",
+    "conditions.exists(c, c == 'A')",
+    "{'a': 1} == {'a': 2}",
+    "{'a': 1} == {'b': 1}",
+    "dyn(self).b.c == 1",
+    "dyn(self).c.b == 1",
+    "cel.bind(x, 1, x == 2)",
+    "variables.a == 1",
+    "variables.b == 1",
+    "params.a == 1",
+    "params.b == 1",
+    "size(params) == 1",
+    "size(variables) == 1",
+)
 
 
 def test_all_that_an_expression_says_counts() -> None:

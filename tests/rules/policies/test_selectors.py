@@ -126,7 +126,11 @@ def test_whoever_selects_with_one_stays_as_it_was() -> None:
     fleet = check_snapshot(MemorySnapshot(files))
     found = [one for one in fleet.findings if one.code == "MUS281"]
     assert sorted(str(one.object) for one in found) == [
-        "ClusterTaintPolicy/c", "DisruptionBudget/b", "ManagedClusterSet/s", "Placement/n/p", "TaintPolicy/t",
-    ]  # fmt: skip
+        "ClusterTaintPolicy/c",
+        "DisruptionBudget/b",
+        "ManagedClusterSet/s",
+        "Placement/n/p",
+        "TaintPolicy/t",
+    ]
     placement = {one.id: one for one in fleet.compiled.of(CompiledPlacement)}[PLACEMENT.id("p", "n")]
     assert (placement.spec, placement.error) == (None, "Predicate:In needs values, and 'a' has none")

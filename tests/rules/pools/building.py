@@ -15,11 +15,22 @@ KEY = PoolKey("pools", "ci")
 def cluster(name: str, age: int = 0, **fields: Any) -> Cluster:
     """An installed cluster of the pool, so many minutes older than noon."""
     made = Cluster(
-        id=CLUSTER_DEPLOYMENT.id(name, name), body={}, pool=KEY, created=NOON - timedelta(minutes=age), claim="",
-        installed=True, wanted="", power="", deleting=False, marked=False, version="", customization="",
+        id=CLUSTER_DEPLOYMENT.id(name, name),
+        body={},
+        pool=KEY,
+        created=NOON - timedelta(minutes=age),
+        claim="",
+        installed=True,
+        wanted="",
+        power="",
+        deleting=False,
+        marked=False,
+        version="",
+        customization="",
         power_requested=False,
-        frozen=False, declared=True,
-    )  # fmt: skip
+        frozen=False,
+        declared=True,
+    )
     return replace(made, **fields)
 
 

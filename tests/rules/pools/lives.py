@@ -81,9 +81,12 @@ class Life:
     def _new_pool(self, name: str) -> None:
         platform = {"aws": {"region": "x", "credentialsSecretRef": {"name": "creds"}}}
         spec: dict[str, Tree] = {
-            "size": self.random.randrange(5), "runningCount": self.random.randrange(5), "imageSetRef": {"name": "v1"},
-            "baseDomain": "example.com", "platform": platform,
-        }  # fmt: skip
+            "size": self.random.randrange(5),
+            "runningCount": self.random.randrange(5),
+            "imageSetRef": {"name": "v1"},
+            "baseDomain": "example.com",
+            "platform": platform,
+        }
         for field, odds, draw in self._optional():
             if self._chance(odds):
                 spec[field] = draw()
@@ -118,9 +121,12 @@ class Life:
     def _change_pool(self) -> None:
         name = self._pick(self.pools)
         field, _, draw = self.random.choice(
-            [*self._optional(), *(("size", 1, lambda: self.random.randrange(6)) for _ in range(4)),
-             *(("runningCount", 1, lambda: self.random.randrange(6)) for _ in range(4))]
-        )  # fmt: skip
+            [
+                *self._optional(),
+                *(("size", 1, lambda: self.random.randrange(6)) for _ in range(4)),
+                *(("runningCount", 1, lambda: self.random.randrange(6)) for _ in range(4)),
+            ]
+        )
         if field in self.pools[name] and self._chance(0.3) and field not in ("size", "runningCount", "imageSetRef"):
             del self.pools[name][field]
         else:
@@ -225,9 +231,14 @@ class Life:
 
     def _event(self) -> None:
         choice: list[tuple[Callable[[], None], int]] = [
-            (self._claim, 6), (self._edit_claim, 4), (self._change_pool, 3), (self._say_of_cluster, 4),
-            (self._end_pool, 1), (self._spoil_report, 1), (self._toggle_work, 1),
-        ]  # fmt: skip
+            (self._claim, 6),
+            (self._edit_claim, 4),
+            (self._change_pool, 3),
+            (self._say_of_cluster, 4),
+            (self._end_pool, 1),
+            (self._spoil_report, 1),
+            (self._toggle_work, 1),
+        ]
         self.random.choices([act for act, _ in choice], [weight for _, weight in choice])[0]()
 
     # -- the provisioner
@@ -250,8 +261,13 @@ class Life:
                 self._enter(name, "installing-badly" if self._chance(0.1) else "installing", 10, 40)
             return
         if machine.until is not None and self.now >= machine.until:
-            following = {"installing": "running", "installing-badly": "install-failed", "stopping": "stopped",
-                         "starting": "running", "deprovisioning": "gone"}  # fmt: skip
+            following = {
+                "installing": "running",
+                "installing-badly": "install-failed",
+                "stopping": "stopped",
+                "starting": "running",
+                "deprovisioning": "gone",
+            }
             self._enter(name, following[machine.phase])
         elif deleting and machine.phase not in ("deprovisioning", "gone"):
             self._enter(name, "deprovisioning", 1, 15)
@@ -301,8 +317,10 @@ class Life:
             self._put(path, HIVE, "ClusterDeployment", {"name": name, "namespace": name}, spec=spec)
             return
         machine = self.machines[name]
-        for type_, reason, true, since in (("Hibernating", hibernating, "Hibernating", machine.slept),
-                                           ("Ready", ready, "Running", machine.woke)):  # fmt: skip
+        for type_, reason, true, since in (
+            ("Hibernating", hibernating, "Hibernating", machine.slept),
+            ("Ready", ready, "Running", machine.woke),
+        ):
             if reason:
                 told = {"type": type_, "status": str(reason == true), "reason": self._reworded(reason)}
                 conditions.append(told | ({"lastTransitionTime": self._written(since)} if self._chance(0.9) else {}))

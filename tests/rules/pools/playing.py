@@ -41,9 +41,10 @@ class Play:
     def pool(self, name: str = "ci", namespace: str = "pools", **spec: Tree) -> None:
         """Commit a pool."""
         template: Tree = {
-            "baseDomain": "ci.example.com", "imageSetRef": {"name": "v1"},
+            "baseDomain": "ci.example.com",
+            "imageSetRef": {"name": "v1"},
             "platform": {"aws": {"region": "eu-1", "credentialsSecretRef": {"name": "creds"}}},
-        }  # fmt: skip
+        }
         metadata = {"name": name, "namespace": namespace}
         body = {"apiVersion": HIVE, "kind": "ClusterPool", "metadata": metadata, "spec": {**template, **spec}}
         self.put(f"pools/{namespace}-{name}.yaml", body)
@@ -63,15 +64,29 @@ class Play:
         """Commit the provisioner's report: since when the cluster is not asleep, and since when (not) ready."""
         reason, ready_reason = _REASONS[power]
         conditions = [
-            {"type": "Hibernating", "status": str(power == "Hibernating"), "reason": reason,
-             "lastTransitionTime": at(clock)},
-            {"type": "Ready", "status": str(power == "Running"), "reason": ready_reason,
-             "lastTransitionTime": at(ready or clock)},
-        ]  # fmt: skip
-        self.put(f"reports/{name}.yaml", {
-            "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
-            "spec": {"installed": True, **spec}, "status": {"powerState": power, "conditions": conditions},
-        })  # fmt: skip
+            {
+                "type": "Hibernating",
+                "status": str(power == "Hibernating"),
+                "reason": reason,
+                "lastTransitionTime": at(clock),
+            },
+            {
+                "type": "Ready",
+                "status": str(power == "Running"),
+                "reason": ready_reason,
+                "lastTransitionTime": at(ready or clock),
+            },
+        ]
+        self.put(
+            f"reports/{name}.yaml",
+            {
+                "apiVersion": HIVE,
+                "kind": "ClusterDeployment",
+                "metadata": {"name": name, "namespace": name},
+                "spec": {"installed": True, **spec},
+                "status": {"powerState": power, "conditions": conditions},
+            },
+        )
 
     def settle(self, clock: str) -> Run:
         """Let muster come to rest at a time of day, and commit."""

@@ -149,9 +149,12 @@ class World:
 
     def _finish(self, name: str, phase: str) -> None:
         following = {
-            "installing": "running", "installing-badly": "install-failed", "stopping": "stopped",
-            "starting": "running", "deprovisioning": "gone",
-        }  # fmt: skip
+            "installing": "running",
+            "installing-badly": "install-failed",
+            "stopping": "stopped",
+            "starting": "running",
+            "deprovisioning": "gone",
+        }
         self._enter(name, following[phase])
 
     def _enter(self, name: str, phase: str, minutes: int | None = None) -> None:
@@ -171,12 +174,24 @@ class World:
         conditions: list[Tree] = []
         if hibernating:
             status = "True" if hibernating == "Hibernating" else "False"
-            conditions.append({"type": "Hibernating", "status": status, "reason": hibernating,
-                               "lastTransitionTime": format_time(machine.since)})  # fmt: skip
+            conditions.append(
+                {
+                    "type": "Hibernating",
+                    "status": status,
+                    "reason": hibernating,
+                    "lastTransitionTime": format_time(machine.since),
+                }
+            )
         if ready:
             status = "True" if ready == "Running" else "False"
-            conditions.append({"type": "Ready", "status": status, "reason": ready,
-                               "lastTransitionTime": format_time(machine.ready_since)})  # fmt: skip
+            conditions.append(
+                {
+                    "type": "Ready",
+                    "status": status,
+                    "reason": ready,
+                    "lastTransitionTime": format_time(machine.ready_since),
+                }
+            )
         if phase == "install-failed":
             conditions.append({"type": "ProvisionStopped", "status": "True", "reason": "InstallAttemptsLimitReached"})
         if phase == "gone":
@@ -341,8 +356,16 @@ PHASES: dict[str, tuple[str | None, str, str]] = {
 
 if __name__ == "__main__":
     for number in range(int(sys.argv[1])):
-        simulated = World(number, {"size": 4, "runningCount": 2, "maxSize": 9, "maxConcurrent": 2,
-                                   "powerstateTransitionToRunningTimeout": "15m"})  # fmt: skip
+        simulated = World(
+            number,
+            {
+                "size": 4,
+                "runningCount": 2,
+                "maxSize": 9,
+                "maxConcurrent": 2,
+                "powerstateTransitionToRunningTimeout": "15m",
+            },
+        )
         simulated.run(1000)
         simulated.calm(12 * 60)
         sys.stdout.write(f"seed {number}: {len(simulated.names)} clusters, {dict(simulated.buckets())}\n")

@@ -27,20 +27,31 @@ def say(play: Play, name: str, power: str, status: str, reason: str, clock: str,
     said = [{"type": "Hibernating", "status": status, "reason": reason, "lastTransitionTime": at(clock)}]
     if ready:
         said.append({"type": "Ready", "status": "False", "reason": ready, "lastTransitionTime": at(clock)})
-    play.put(f"reports/{name}.yaml", {
-        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
-        "spec": {"installed": True}, "status": {"powerState": power, "conditions": said},
-    })  # fmt: skip
+    play.put(
+        f"reports/{name}.yaml",
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": name, "namespace": name},
+            "spec": {"installed": True},
+            "status": {"powerState": power, "conditions": said},
+        },
+    )
 
 
 def fail(play: Play, *names: str) -> None:
     """Commit that the installation of clusters was given up."""
     for name in names:
         failing = {"type": "ProvisionStopped", "status": "True", "reason": "Limit", "message": "Quota of 8 CPUs"}
-        play.put(f"reports/{name}.yaml", {
-            "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
-            "status": {"conditions": [failing]},
-        })  # fmt: skip
+        play.put(
+            f"reports/{name}.yaml",
+            {
+                "apiVersion": HIVE,
+                "kind": "ClusterDeployment",
+                "metadata": {"name": name, "namespace": name},
+                "status": {"conditions": [failing]},
+            },
+        )
 
 
 def deleted(play: Play) -> list[str]:
@@ -51,10 +62,16 @@ def deleted(play: Play) -> list[str]:
 def remove(play: Play, name: str) -> None:
     """Commit that the provisioner has removed a cluster."""
     gone = {"type": "Provisioned", "status": "False", "reason": "Deprovisioned"}
-    play.put(f"reports/{name}.yaml", {
-        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
-        "spec": {"installed": True}, "status": {"powerState": "Running", "conditions": [gone]},
-    })  # fmt: skip
+    play.put(
+        f"reports/{name}.yaml",
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": name, "namespace": name},
+            "spec": {"installed": True},
+            "status": {"powerState": "Running", "conditions": [gone]},
+        },
+    )
 
 
 @pytest.mark.parametrize("running", [0, 1])
@@ -196,9 +213,12 @@ def test_a_pool_remembers_its_last_failures_only(play: Play) -> None:
 
 def own_cluster(play: Play, status: Tree) -> None:
     spec: Tree = {
-        "clusterName": "mine", "baseDomain": "example.com", "platform": {"aws": {"region": "x"}},
-        "hibernateAfter": "1h", "installed": True,
-    }  # fmt: skip
+        "clusterName": "mine",
+        "baseDomain": "example.com",
+        "platform": {"aws": {"region": "x"}},
+        "hibernateAfter": "1h",
+        "installed": True,
+    }
     metadata = {"name": "mine", "namespace": "mine"}
     body = {"apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": metadata, "spec": spec, "status": status}
     play.put("mine.yaml", body)
@@ -274,14 +294,23 @@ def test_changes_tell_a_deletion_without_a_failure_as_before(play: Play) -> None
 def test_a_cluster_without_a_pool_times_out_by_what_it_says_itself(play: Play) -> None:
     """Its power state is a person's: nobody but the cluster says when it was asked for. A run at any time is not it."""
     said = {"type": "Hibernating", "status": "False", "reason": "Resuming", "lastTransitionTime": at("07:00")}
-    play.put("clusters/lone.yaml", {
-        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": "lone", "namespace": "lone"},
-        "spec": {
-            "baseDomain": "example.com", "clusterName": "lone", "installed": True, "powerState": "Running",
-            "platform": {"aws": {"region": "eu-1"}}, "powerstateTransitionToRunningTimeout": "20m",
+    play.put(
+        "clusters/lone.yaml",
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": "lone", "namespace": "lone"},
+            "spec": {
+                "baseDomain": "example.com",
+                "clusterName": "lone",
+                "installed": True,
+                "powerState": "Running",
+                "platform": {"aws": {"region": "eu-1"}},
+                "powerstateTransitionToRunningTimeout": "20m",
+            },
+            "status": {"powerState": "Resuming", "conditions": [said]},
         },
-        "status": {"powerState": "Resuming", "conditions": [said]},
-    })  # fmt: skip
+    )
     assert play.settle("07:15").horizon == parse_time(at("07:20"))
     play.settle("07:20")
     stopped = condition(play.cluster("lone"), "Hibernating")
@@ -333,17 +362,37 @@ def test_policies_see_a_pools_cluster_whole_whatever_part_of_it_a_provisioner_re
     target = {"kind": "ClusterDeployment", "selector": selector}
     play.put(
         "policies.yaml",
-        {"apiVersion": "muster.dev/v1alpha1", "kind": "PulsePolicy", "metadata": {"name": "look"},
-         "spec": {"target": target, "rules": [{"name": "new", "when": "self.spec.clusterName == 'ci-1'"}]}},
-        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-         "metadata": {"name": "domain"},
-         "spec": {"matchConstraints": {"resourceRules": [
-             {"apiGroups": ["hive.openshift.io"], "apiVersions": ["*"], "operations": ["*"],
-              "resources": ["clusterdeployments"]}]},
-             "validations": [{"expression": "object.spec.baseDomain == 'ci.example.com'"}]}},
-        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
-         "metadata": {"name": "domain"}, "spec": {"policyName": "domain", "validationActions": ["Deny"]}},
-    )  # fmt: skip
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "PulsePolicy",
+            "metadata": {"name": "look"},
+            "spec": {"target": target, "rules": [{"name": "new", "when": "self.spec.clusterName == 'ci-1'"}]},
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": "domain"},
+            "spec": {
+                "matchConstraints": {
+                    "resourceRules": [
+                        {
+                            "apiGroups": ["hive.openshift.io"],
+                            "apiVersions": ["*"],
+                            "operations": ["*"],
+                            "resources": ["clusterdeployments"],
+                        }
+                    ]
+                },
+                "validations": [{"expression": "object.spec.baseDomain == 'ci.example.com'"}],
+            },
+        },
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "domain"},
+            "spec": {"policyName": "domain", "validationActions": ["Deny"]},
+        },
+    )
     play.pool(size=1)
     play.settle("06:00")
     fail(play, "ci-1")
@@ -357,12 +406,22 @@ def test_policies_see_a_pools_cluster_whole_whatever_part_of_it_a_provisioner_re
 def test_a_persons_cluster_that_is_being_deleted_is_judged_still(play: Play) -> None:
     play.put(
         "mine.yaml",
-        {"apiVersion": HIVE, "kind": "ClusterDeployment",
-         "metadata": {"name": "mine", "namespace": "mine", "deletionTimestamp": at("06:00")},
-         "spec": {"clusterName": "mine", "baseDomain": "example.com", "platform": {"aws": {"region": "x"}}}},
-        {"apiVersion": "muster.dev/v1alpha1", "kind": "ConditionPolicy", "metadata": {"name": "named"},
-         "spec": {"target": {"kind": "ClusterDeployment"}, "type": "Named",
-                  "rules": [{"name": "yes", "status": "True", "reason": "Named", "message": ""}]}},
-    )  # fmt: skip
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": "mine", "namespace": "mine", "deletionTimestamp": at("06:00")},
+            "spec": {"clusterName": "mine", "baseDomain": "example.com", "platform": {"aws": {"region": "x"}}},
+        },
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "ConditionPolicy",
+            "metadata": {"name": "named"},
+            "spec": {
+                "target": {"kind": "ClusterDeployment"},
+                "type": "Named",
+                "rules": [{"name": "yes", "status": "True", "reason": "Named", "message": ""}],
+            },
+        },
+    )
     play.settle("07:00")
     assert condition(play.cluster("mine"), "Named")["status"] == "True"

@@ -30,40 +30,61 @@ def whole(claims: str = "", clusters: str = "", waiting: str = "", left: str = "
     ("buckets", "claims", "expected"),
     [
         pytest.param(
-            Buckets(assignable=(cluster("c"),)), [claim("mine")], whole(waiting="mine", left="c"), id="no link at all",
+            Buckets(assignable=(cluster("c"),)),
+            [claim("mine")],
+            whole(waiting="mine", left="c"),
+            id="no link at all",
         ),
         pytest.param(
-            Buckets(claimed=(cluster("c", claim="mine"),)), [claim("mine")], whole(claims="mine:c"),
+            Buckets(claimed=(cluster("c", claim="mine"),)),
+            [claim("mine")],
+            whole(claims="mine:c"),
             id="only the cluster knows",
         ),
         pytest.param(
-            Buckets(assignable=(cluster("c"),)), [claim("mine", "c")], whole(clusters="mine:c"),
+            Buckets(assignable=(cluster("c"),)),
+            [claim("mine", "c")],
+            whole(clusters="mine:c"),
             id="only the claim knows",
         ),
         pytest.param(
-            Buckets(claimed=(cluster("c", claim="mine"),)), [claim("mine", "c")], whole(), id="both know",
+            Buckets(claimed=(cluster("c", claim="mine"),)),
+            [claim("mine", "c")],
+            whole(),
+            id="both know",
         ),
         pytest.param(
-            Buckets(claimed=(cluster("c", claim="other"),)), [claim("mine", "c")], whole(),
+            Buckets(claimed=(cluster("c", claim="other"),)),
+            [claim("mine", "c")],
+            whole(),
             id="the cluster is another's: the claim is told, not linked",
         ),
         pytest.param(
-            Buckets(), [claim("mine", "gone")], whole(), id="its cluster is gone: it gets no other",
+            Buckets(),
+            [claim("mine", "gone")],
+            whole(),
+            id="its cluster is gone: it gets no other",
         ),
         pytest.param(
-            Buckets(claimed=(cluster("c", claim="mine", frozen=True),)), [claim("mine")], whole(waiting="mine"),
+            Buckets(claimed=(cluster("c", claim="mine", frozen=True),)),
+            [claim("mine")],
+            whole(waiting="mine"),
             id="a cluster that cannot be read is left alone",
         ),
         pytest.param(
-            Buckets(assignable=(cluster("c"),)), [claim("mine", frozen=True)], whole(left="c"),
+            Buckets(assignable=(cluster("c"),)),
+            [claim("mine", frozen=True)],
+            whole(left="c"),
             id="and so is a claim",
         ),
         pytest.param(
-            Buckets(claimed=(cluster("c", claim="nobody"),), assignable=(cluster("d"),)), [], whole(left="d"),
+            Buckets(claimed=(cluster("c", claim="nobody"),), assignable=(cluster("d"),)),
+            [],
+            whole(left="d"),
             id="a claim that there is not",
         ),
     ],
-)  # fmt: skip
+)
 def test_half_a_link(buckets: Buckets, claims: list[Claim], expected: dict[str, str]) -> None:
     assert told(repair(buckets, claims, SEED)) == expected
 

@@ -18,8 +18,9 @@ def reported(hibernating: str = "", ready: str = "", *annotations: str, **spec: 
     said = (("Hibernating", hibernating), ("Ready", ready))
     conditions = [
         {"type": type_, "status": text.split()[0], "reason": text.split()[1], "lastTransitionTime": EARLIER}
-        for type_, text in said if text
-    ]  # fmt: skip
+        for type_, text in said
+        if text
+    ]
     return {
         "metadata": {"annotations": dict.fromkeys(annotations, "true")},
         "spec": spec,
@@ -49,29 +50,37 @@ STOPPING = {"Hibernating": "Stopping", "Ready": "StoppingOrHibernating"}
         pytest.param(cluster("c", wanted=RUNNING, body=AWAKE), {}, id="it is awake"),
         pytest.param(cluster("c", wanted=RUNNING, power=RUNNING, body={}), {}, id="or its power state says so"),
         pytest.param(
-            cluster("c", wanted=RUNNING, body=reported("False ResumingOrRunning")), {}, id="it is on its way",
+            cluster("c", wanted=RUNNING, body=reported("False ResumingOrRunning")),
+            {},
+            id="it is on its way",
         ),
         pytest.param(cluster("c", wanted=HIBERNATING, body=AWAKE), STOPPING, id="it is asked to sleep"),
         pytest.param(cluster("c", wanted=HIBERNATING, body=ASLEEP), {}, id="it is asleep"),
         pytest.param(cluster("c", wanted=HIBERNATING, power=HIBERNATING, body={}), {}, id="or its power state says so"),
         pytest.param(
-            cluster("c", wanted=HIBERNATING, body=reported("False Stopping")), {}, id="it is falling asleep",
+            cluster("c", wanted=HIBERNATING, body=reported("False Stopping")),
+            {},
+            id="it is falling asleep",
         ),
         pytest.param(
-            cluster("c", wanted=HIBERNATING, body=reported("False Unsupported")), {}, id="it cannot",
+            cluster("c", wanted=HIBERNATING, body=reported("False Unsupported")),
+            {},
+            id="it cannot",
         ),
         pytest.param(cluster("c", wanted=RUNNING, body=ASLEEP, installed=False), {}, id="it is not there yet"),
         pytest.param(cluster("c", wanted=RUNNING, body=ASLEEP, deleting=True), DELETED, id="it goes"),
         pytest.param(
-            cluster("c", wanted=RUNNING, body=reported("True Hibernating", "", f"{HIVE}/reconcile-pause")), {},
+            cluster("c", wanted=RUNNING, body=reported("True Hibernating", "", f"{HIVE}/reconcile-pause")),
+            {},
             id="nobody is to touch it",
         ),
         pytest.param(
             cluster("c", wanted=RUNNING, body=reported("True Hibernating", "", f"{HIVE}/powerstate-pause")),
-            {"Hibernating": "PowerStatePaused", "Ready": "PowerStatePaused"}, id="nor its power",
+            {"Hibernating": "PowerStatePaused", "Ready": "PowerStatePaused"},
+            id="nor its power",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_request_is_stated_until_the_provisioner_speaks(one: Cluster, says: dict[str, str]) -> None:
     assert stated(one) == says
 

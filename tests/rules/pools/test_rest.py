@@ -22,9 +22,12 @@ def play() -> Play:
 def own_cluster(play: Play, power: str = "", **annotations: str) -> None:
     """Commit a cluster of no pool that hibernates after an hour, with or without a person's word on its power."""
     spec: Tree = {
-        "clusterName": "mine", "baseDomain": "example.com", "platform": {"aws": {"region": "x"}},
-        "hibernateAfter": "1h", **({"powerState": power} if power else {}),
-    }  # fmt: skip
+        "clusterName": "mine",
+        "baseDomain": "example.com",
+        "platform": {"aws": {"region": "x"}},
+        "hibernateAfter": "1h",
+        **({"powerState": power} if power else {}),
+    }
     metadata = {"name": "mine", "namespace": "mine", "annotations": annotations}
     play.put("mine.yaml", {"apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": metadata, "spec": spec})
 
@@ -150,10 +153,15 @@ def test_fake_clusters_hibernate_though_they_have_a_limit(play: Play, compatibil
 def test_a_fake_cluster_of_no_pool_rests_too(play: Play) -> None:
     own_cluster(play, **FAKE)
     fakes(play)
-    play.put("installed.yaml", {
-        "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": "mine", "namespace": "mine"},
-        "spec": {"installed": True},
-    })  # fmt: skip
+    play.put(
+        "installed.yaml",
+        {
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": "mine", "namespace": "mine"},
+            "spec": {"installed": True},
+        },
+    )
     play.settle("06:00")
     assert dig(play.cluster("mine"), "status", "powerState") == "Running"
     still(play, "06:00", "07:00")

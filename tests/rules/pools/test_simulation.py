@@ -10,10 +10,14 @@ from tests.rules.pools.simulator import World
 POOLS = {
     "plain": {"size": 3, "runningCount": 1, "powerstateTransitionToRunningTimeout": "20m"},
     "budgets": {
-        "size": 4, "runningCount": 2, "maxSize": 7, "maxConcurrent": 2, "powerstateTransitionToRunningTimeout": "15m",
+        "size": 4,
+        "runningCount": 2,
+        "maxSize": 7,
+        "maxConcurrent": 2,
+        "powerstateTransitionToRunningTimeout": "15m",
         "powerstateTransitionToHibernatingTimeout": "10m",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("seed", range(1, 2))

@@ -19,8 +19,10 @@ def test_a_new_pool_makes_its_clusters_and_rests(play: Play) -> None:
     run = play.settle("06:00")
     assert play.clusters() == ["ci-1", "ci-2", "ci-3"]
     assert [dig(play.cluster(name), "spec", "powerState") for name in play.clusters()] == [
-        "Running", "Hibernating", "Hibernating",
-    ]  # fmt: skip
+        "Running",
+        "Hibernating",
+        "Hibernating",
+    ]
     assert run.horizon is None
     assert run.findings == []
 
@@ -116,9 +118,11 @@ def test_a_replacement_that_breaks_too_waits_and_says_so(play: Play) -> None:
     for name, clock in (("ci-1", "07:00"), ("ci-2", "07:05")):
         failing = {"type": "ProvisionStopped", "status": "True", "reason": "InstallAttemptsLimitReached"}
         body = {
-            "apiVersion": HIVE, "kind": "ClusterDeployment", "metadata": {"name": name, "namespace": name},
+            "apiVersion": HIVE,
+            "kind": "ClusterDeployment",
+            "metadata": {"name": name, "namespace": name},
             "status": {"conditions": [failing]},
-        }  # fmt: skip
+        }
         play.put(f"reports/{name}.yaml", body)
         run = play.settle(clock)
     assert dig(play.cluster("ci-1"), "metadata", "deletionTimestamp") == at("07:00")
@@ -174,13 +178,21 @@ def test_a_platform_without_hibernation_runs_all_its_clusters(play: Play) -> Non
 
 
 def test_a_condition_validated_keeps_a_running_cluster_from_being_assigned(play: Play) -> None:
-    play.put("policy.yaml", {
-        "apiVersion": "muster.dev/v1alpha1", "kind": "ConditionPolicy", "metadata": {"name": "validated"},
-        "spec": {
-            "target": {"kind": "ClusterDeployment"}, "type": "Validated",
-            "rules": [{"name": "never", "status": "False", "reason": "Never", "message": "No cluster is good enough"}],
+    play.put(
+        "policy.yaml",
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "ConditionPolicy",
+            "metadata": {"name": "validated"},
+            "spec": {
+                "target": {"kind": "ClusterDeployment"},
+                "type": "Validated",
+                "rules": [
+                    {"name": "never", "status": "False", "reason": "Never", "message": "No cluster is good enough"}
+                ],
+            },
         },
-    })  # fmt: skip
+    )
     play.pool(size=1, runningCount=1)
     play.settle("06:00")
     play.report("ci-1", "Running", "06:30")

@@ -46,13 +46,21 @@ class BothKinds(Works):
         body = followed["type"][0].lower() + followed["type"][1:]
         followed[body] = strategy
         self.set(version, refs=[{"name": "web", "rolloutStrategy": followed}])
-        self.write("rollout.yaml", {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {
-                "placementRef": {"name": "web"}, "revision": f"v{version}", "gate": GATES, "strategy": followed,
-                "onFailure": self.on_failure,
+        self.write(
+            "rollout.yaml",
+            {
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "Rollout",
+                "metadata": {"name": "web", "namespace": "shop"},
+                "spec": {
+                    "placementRef": {"name": "web"},
+                    "revision": f"v{version}",
+                    "gate": GATES,
+                    "strategy": followed,
+                    "onFailure": self.on_failure,
+                },
             },
-        })  # fmt: skip
+        )
 
     @property
     def says(self) -> dict[str, str]:
@@ -61,17 +69,27 @@ class BothKinds(Works):
 
     def without_budget(self) -> None:
         """Let all clusters be disrupted at once."""
-        self.write("budget.yaml", {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "DisruptionBudget", "metadata": {"name": "default"},
-            "spec": {"maxDisrupted": "100%"},
-        })  # fmt: skip
+        self.write(
+            "budget.yaml",
+            {
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "DisruptionBudget",
+                "metadata": {"name": "default"},
+                "spec": {"maxDisrupted": "100%"},
+            },
+        )
 
     def label(self, cluster: str, *, accepted: bool = True, **labels: str) -> None:
         """Write a cluster with labels."""
-        self.write(f"clusters/{cluster}/cluster.yaml", {
-            "apiVersion": f"{API}/v1", "kind": "ManagedCluster",
-            "metadata": {"name": cluster, "labels": labels}, "spec": {"hubAcceptsClient": accepted},
-        })  # fmt: skip
+        self.write(
+            f"clusters/{cluster}/cluster.yaml",
+            {
+                "apiVersion": f"{API}/v1",
+                "kind": "ManagedCluster",
+                "metadata": {"name": cluster, "labels": labels},
+                "spec": {"hubAcceptsClient": accepted},
+            },
+        )
 
     def step(self, second: int) -> str:
         """Write what clusters say, and evaluate. Returns what each has; both kinds agree on it while they go on."""
@@ -100,10 +118,17 @@ class BothKinds(Works):
         has = self.entry(name).get("revision", "") if self._found else ""
         said = self.said_of.get(has, {}).get(name, "none")
         claims = [{"name": "sick" if said == "failed" else said, "value": has}] if has else []
-        self.write(f"clusters/{name}/observed.yaml", {
-            "apiVersion": f"{API}/v1", "kind": "ManagedCluster", "metadata": {"name": name},
-            "status": {"conditions": [condition("ManagedClusterConditionAvailable", "True", -60)],
-                       "clusterClaims": claims},
-        })  # fmt: skip
+        self.write(
+            f"clusters/{name}/observed.yaml",
+            {
+                "apiVersion": f"{API}/v1",
+                "kind": "ManagedCluster",
+                "metadata": {"name": name},
+                "status": {
+                    "conditions": [condition("ManagedClusterConditionAvailable", "True", -60)],
+                    "clusterClaims": claims,
+                },
+            },
+        )
         if said in _REPORTED and has:
             self.reports(name, *(condition(type_, status, -60) for type_, status in _REPORTED[said]))

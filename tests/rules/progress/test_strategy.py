@@ -24,9 +24,12 @@ _TEXT = (
 
 def test_a_progressive_strategy() -> None:
     body = {
-        "minSuccessTime": "5m", "progressDeadline": "1h30m", "maxFailures": 2, "maxConcurrency": "12.5%",
+        "minSuccessTime": "5m",
+        "progressDeadline": "1h30m",
+        "maxFailures": 2,
+        "maxConcurrency": "12.5%",
         "mandatoryDecisionGroups": [{"groupName": "canary", "groupIndex": 3}, {}],
-    }  # fmt: skip
+    }
     limits = RolloutLimits(timedelta(minutes=5), timedelta(minutes=90), 2, Fraction(1, 8))
     keys = (GroupKey("canary", 0), GroupKey("", 0))
     assert read_strategy({"type": "Progressive", "progressive": body}) == Strategy("Progressive", limits, keys)

@@ -20,14 +20,29 @@ def test_a_path_below_the_folder(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     (
-        ("../a.yaml", "leads out"), ("a/../../b", "leads out"), ("/etc/passwd", "leads out"), ("..", "leads out"),
-        ("", "names no file"), ("a//b", "names no file"), ("a/", "names no file"),
-        (".git/config", "'.git'"), ("a/.hidden", "'.hidden'"), ("a/./b", "'.'"), ("git~1/x", "'git~1'"),
-        ("nul.yaml", "'nul.yaml'"), ("a/CON", "'CON'"), ("a b", "'a b'"), ("a\\b", "not every machine"),
-        ("a\nb", "not every machine"), ("ü.yaml", "not every machine"), ("-rf", "'-rf'"), ("a.", "'a.'"),
-        ("x" * 201, "not every machine"), ("x/" * 200 + "y", "401 characters"),
+        ("../a.yaml", "leads out"),
+        ("a/../../b", "leads out"),
+        ("/etc/passwd", "leads out"),
+        ("..", "leads out"),
+        ("", "names no file"),
+        ("a//b", "names no file"),
+        ("a/", "names no file"),
+        (".git/config", "'.git'"),
+        ("a/.hidden", "'.hidden'"),
+        ("a/./b", "'.'"),
+        ("git~1/x", "'git~1'"),
+        ("nul.yaml", "'nul.yaml'"),
+        ("a/CON", "'CON'"),
+        ("a b", "'a b'"),
+        ("a\\b", "not every machine"),
+        ("a\nb", "not every machine"),
+        ("ü.yaml", "not every machine"),
+        ("-rf", "'-rf'"),
+        ("a.", "'a.'"),
+        ("x" * 201, "not every machine"),
+        ("x/" * 200 + "y", "401 characters"),
     ),
-)  # fmt: skip
+)
 def test_a_path_that_is_refused(path: str, why: str) -> None:
     with pytest.raises(UnfitError, match=why.replace("\\", "\\\\").replace(".", r"\.")) as found:
         check_path(path)
@@ -52,8 +67,11 @@ def test_several_objects_are_documents_or_a_list() -> None:
 
 def test_values_that_only_cel_has() -> None:
     found = {
-        "time": datetime(2026, 1, 1, tzinfo=UTC), "span": timedelta(seconds=90), "number": cel.UInt(7), "none": None,
-    }  # fmt: skip
+        "time": datetime(2026, 1, 1, tzinfo=UTC),
+        "span": timedelta(seconds=90),
+        "number": cel.UInt(7),
+        "none": None,
+    }
     text = HEADER + 'none: null\nnumber: 7\nspan: 1m30s\ntime: "2026-01-01T00:00:00Z"\n'
     assert object_text(found, "x.yaml").replace('"1m30s"', "1m30s") == text
 
@@ -61,14 +79,20 @@ def test_values_that_only_cel_has() -> None:
 @pytest.mark.parametrize(
     ("value", "path", "why"),
     (
-        ("text", "x.yaml", "the object is a string"), ([], "x.yaml", "the object is a list"),
-        ({}, "x.conf", "ends in none"), ({}, "x.YAML", "ends in none"), ({1: 2}, "x.json", "the key 1"),
+        ("text", "x.yaml", "the object is a string"),
+        ([], "x.yaml", "the object is a list"),
+        ({}, "x.conf", "ends in none"),
+        ({}, "x.YAML", "ends in none"),
+        ({1: 2}, "x.json", "the key 1"),
         ({0: 2, "a": 1}, "x.json", "the key 0"),
-        ({"a": b"x"}, "x.json", "type bytes"), ({"a": float("nan")}, "x.json", "nan"),
-        ({"a": cel.TypeValue("int")}, "x.json", "type type"), ({"a": "\ud800"}, "x.json", "surrogate"),
-        ({"a": "\ud800"}, "x.yaml", "as YAML"), ({"a": "x" * (1 << 20)}, "x.json", "more than 1,048,576"),
+        ({"a": b"x"}, "x.json", "type bytes"),
+        ({"a": float("nan")}, "x.json", "nan"),
+        ({"a": cel.TypeValue("int")}, "x.json", "type type"),
+        ({"a": "\ud800"}, "x.json", "surrogate"),
+        ({"a": "\ud800"}, "x.yaml", "as YAML"),
+        ({"a": "x" * (1 << 20)}, "x.json", "more than 1,048,576"),
     ),
-)  # fmt: skip
+)
 def test_an_object_that_is_not_written(value: Any, path: str, why: str) -> None:
     with pytest.raises(UnfitError, match=why):
         object_text(value, path)

@@ -34,7 +34,7 @@ GOOD = {"each": "clusters", "path": "cluster.metadata.name + '.json'", "object":
         ({"select": {"matchExpressions": [{"key": "a", "operator": "In"}]}}, "MUS", "In needs values"),
         ({"select": {"kind": "Cluster"}, "object": "{'a': cluster.spec.hubAcceptsClient}"}, "MUS302", "hubAccepts"),
     ),
-)  # fmt: skip
+)
 def test_a_mistake_is_found_and_costs_nothing_else(
     tmp_path: Path, changed: dict[str, object], code: str, why: str
 ) -> None:

@@ -12,17 +12,23 @@ def test_every_cluster_with_its_conditions_and_taints(tmp_path: Path) -> None:
     repository = fleet(tmp_path)
     repository.cluster("d", taints=[{"key": "own", "effect": "NoSelect"}])
     repository.projection(
-        "each", each="clusters", path="cluster.metadata.name + '.yaml'",
+        "each",
+        each="clusters",
+        path="cluster.metadata.name + '.yaml'",
         object="{'up': status(conditions, 'ManagedClusterConditionAvailable'), "
         "'accepted': cluster.spec.hubAcceptsClient, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key), "
         "'generation': cluster.metadata.generation, "
         "'fleet': has(fleet.limits)}",
-    )  # fmt: skip
+    )
     found = repository.documents()
     assert sorted(found) == ["each/a.yaml", "each/b.yaml", "each/c.yaml", "each/d.yaml"]
     assert found["each/d.yaml"] == {
-        "up": "True", "accepted": True, "taints": ["own"], "generation": 1, "fleet": False,
-    }  # fmt: skip
+        "up": "True",
+        "accepted": True,
+        "taints": ["own"],
+        "generation": 1,
+        "fleet": False,
+    }
 
 
 def test_clusters_are_selected_by_labels_and_by_an_expression(tmp_path: Path) -> None:
@@ -30,9 +36,12 @@ def test_clusters_are_selected_by_labels_and_by_an_expression(tmp_path: Path) ->
     name = "cluster.metadata.name + '.txt'"
     repository.projection("eu", each="clusters", select={"matchLabels": {"region": "eu"}}, path=name, text="'x'")
     repository.projection(
-        "no-eu", each="clusters", path=name, text="'x'",
+        "no-eu",
+        each="clusters",
+        path=name,
+        text="'x'",
         select={"matchExpressions": [{"key": "region", "operator": "NotIn", "values": ["eu"]}]},
-    )  # fmt: skip
+    )
     repository.projection(
         "b", each="clusters", select={"expression": "cluster.metadata.name == 'b'"}, path=name, text="'x'"
     )
@@ -44,18 +53,23 @@ def test_clusters_of_karmada(tmp_path: Path) -> None:
     body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m"}}
     repository.write("m.yaml", yaml.safe_dump({**body, "spec": {"syncMode": "Pull"}}))
     repository.projection(
-        "each", each="clusters", select={"kind": "Cluster"}, path="cluster.metadata.name + '.yaml'",
+        "each",
+        each="clusters",
+        select={"kind": "Cluster"},
+        path="cluster.metadata.name + '.yaml'",
         object="{'mode': cluster.spec.syncMode}",
-    )  # fmt: skip
+    )
     assert repository.documents() == {"each/m.yaml": {"mode": "Pull"}}
 
 
 def test_the_clusters_that_a_placement_chose(tmp_path: Path) -> None:
     repository = fleet(tmp_path)
     repository.projection(
-        "web", each={"placement": "apps/web"}, path="cluster.metadata.name + '/web.yaml'",
+        "web",
+        each={"placement": "apps/web"},
+        path="cluster.metadata.name + '/web.yaml'",
         object="{'of': placement.metadata.name, 'with': decisions, 'region': cluster.metadata.labels.region}",
-    )  # fmt: skip
+    )
     assert repository.documents() == {
         "web/a/web.yaml": {"of": "web", "with": ["a", "b"], "region": "eu"},
         "web/b/web.yaml": {"of": "web", "with": ["a", "b"], "region": "eu"},
@@ -69,39 +83,53 @@ def test_the_clusters_that_a_placement_chose(tmp_path: Path) -> None:
 def test_all_is_one_file(tmp_path: Path) -> None:
     repository = fleet(tmp_path)
     repository.projection(
-        "list", each="all", select={"matchLabels": {"region": "eu"}}, path="'list.json'",
+        "list",
+        each="all",
+        select={"matchLabels": {"region": "eu"}},
+        path="'list.json'",
         object="{'clusters': clusters.map(c, c.metadata.name), 'web': placements['apps/web'], 'pools': pools.size()}",
-    )  # fmt: skip
+    )
     repository.projection(
-        "web", each="all", select={"expression": "cluster.metadata.name in placements['apps/web']"}, path="'web.yaml'",
+        "web",
+        each="all",
+        select={"expression": "cluster.metadata.name in placements['apps/web']"},
+        path="'web.yaml'",
         objects="clusters.map(c, {'name': c.metadata.name})",
-    )  # fmt: skip
+    )
     found = repository.files()
     assert yaml.safe_load(found["list/list.json"]) == {"clusters": ["a", "b"], "web": ["a", "b"], "pools": 0}
     assert list(yaml.safe_load_all(found["web/web.yaml"])) == [{"name": "a"}, {"name": "b"}]
     repository.projection(
-        "list", each="all", select={"matchLabels": {"region": "ap"}}, path="'list.json'",
+        "list",
+        each="all",
+        select={"matchLabels": {"region": "ap"}},
+        path="'list.json'",
         object="{'clusters': clusters.size()}",
-    )  # fmt: skip
+    )
     assert yaml.safe_load(repository.files()["list/list.json"]) == {"clusters": 0}, "an empty fleet is a list, too"
 
 
 def pool(repository: ProjectionRepository, size: int) -> None:
     """Write a pool with an image and its secrets."""
-    repository.write("pool.yaml", (
-        "apiVersion: hive.openshift.io/v1\nkind: ClusterPool\nmetadata: {name: dev, namespace: pools}\nspec:\n"
-        f"  size: {size}\n  baseDomain: example.com\n  imageSetRef: {{name: v1}}\n  platform: {{none: {{}}}}\n---\n"
-        "apiVersion: hive.openshift.io/v1\nkind: ClusterImageSet\nmetadata: {name: v1}\nspec: {releaseImage: r}\n"
-    ))  # fmt: skip
+    repository.write(
+        "pool.yaml",
+        (
+            "apiVersion: hive.openshift.io/v1\nkind: ClusterPool\nmetadata: {name: dev, namespace: pools}\nspec:\n"
+            f"  size: {size}\n  baseDomain: example.com\n  imageSetRef: {{name: v1}}\n  platform: {{none: {{}}}}\n---\n"
+            "apiVersion: hive.openshift.io/v1\nkind: ClusterImageSet\nmetadata: {name: v1}\nspec: {releaseImage: r}\n"
+        ),
+    )
 
 
 def test_the_clusters_of_a_pool(tmp_path: Path) -> None:
     repository = fleet(tmp_path)
     pool(repository, 2)
     repository.projection(
-        "dev", each={"pool": "pools/dev"}, path="cluster.metadata.name + '.tfvars.json'",
+        "dev",
+        each={"pool": "pools/dev"},
+        path="cluster.metadata.name + '.tfvars.json'",
         object="{'name': cluster.spec.clusterName, 'domain': cluster.spec.baseDomain, 'size': pool.spec.size}",
-    )  # fmt: skip
+    )
     repository.projection(
         "all", each="all", path="'pool.tfvars.json'", object="{'clusters': pools['pools/dev'].map(c, c.metadata.name)}"
     )
@@ -131,10 +159,12 @@ def test_the_revision_that_each_cluster_should_have(tmp_path: Path) -> None:
         "placed", each={"placement": "apps/web"}, path=name, object="{'path': has(rollout.state) ? rollout.state : ''}"
     )
     world.projection(
-        "list", each="all", path="'list.json'",
+        "list",
+        each="all",
+        path="'list.json'",
         object="{'revisions': clusters.filter(c, c.metadata.name in rollouts['apps/web']).map(c, "
         "c.metadata.name + ' ' + rollouts['apps/web'][c.metadata.name].revision)}",
-    )  # fmt: skip
+    )
     found = world.documents()
     assert found["web/a.yaml"]["path"] == "./web/v1"
     assert found["web/a.yaml"]["all"].keys() == {"revision", "stage", "state", "since", "gate"}

@@ -58,9 +58,11 @@ def test_a_cluster_for_which_an_expression_fails_keeps_its_file(repository: Proj
 
 def test_a_path_that_leads_out_is_a_finding(repository: ProjectionRepository) -> None:
     repository.projection(
-        "each", each="clusters", path="(cluster.metadata.name == 'a' ? '../../../x/' : '') + cluster.metadata.name",
+        "each",
+        each="clusters",
+        path="(cluster.metadata.name == 'a' ? '../../../x/' : '') + cluster.metadata.name",
         text="'x'",
-    )  # fmt: skip
+    )
     assert sorted(repository.files()) == ["each/b", "each/c"]
     (found,) = repository.findings
     assert "leads out of the Projection's folder" in found
@@ -147,9 +149,11 @@ def test_objects_in_files_of_projections_are_no_objects_of_the_fleet(repository:
     copy = "'kind': cluster.kind, 'metadata': {'name': 'copy-' + cluster.metadata.name}, 'spec': {}"
     argo = "{'apiVersion': 'argoproj.io/v1', 'kind': 'X', 'metadata': {'name': 'x'}}"
     repository.projection(
-        "copies", each="clusters", path="cluster.metadata.name + '.yaml'",
+        "copies",
+        each="clusters",
+        path="cluster.metadata.name + '.yaml'",
         object=f"{{'apiVersion': cluster.apiVersion, {copy}}}",
-    )  # fmt: skip
+    )
     repository.projection("argo", each="all", path="'a.yaml'", object=argo)
     assert len(repository.files()) == 4
     run = repository.evaluate().run

@@ -117,10 +117,18 @@ def test_the_fleet_lets_them_go_until_a_time() -> None:
     assert len(fleet.delete(*fleet.names[6:9]).held) == 3, "it has expired"
 
 
-@pytest.mark.parametrize(("spec", "goes", "waits"), [
-    ("{maxRemoved: 0}", 0, 1), ("{maxRemoved: 1}", 1, 2), ("{maxRemoved: 5}", 5, 6), ("{maxRemoved: 0%}", 2, 3),
-    ("{maxRemoved: 50%}", 6, 7), ("{}", 2, 3), ("{maxRemovd: 100%}", 0, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "goes", "waits"),
+    [
+        ("{maxRemoved: 0}", 0, 1),
+        ("{maxRemoved: 1}", 1, 2),
+        ("{maxRemoved: 5}", 5, 6),
+        ("{maxRemoved: 0%}", 2, 3),
+        ("{maxRemoved: 50%}", 6, 7),
+        ("{}", 2, 3),
+        ("{maxRemovd: 100%}", 0, 1),
+    ],
+)
 def test_how_many_may_go_at_once(spec: str, goes: int, waits: int) -> None:
     for number in (goes, waits):
         fleet = Shrinking(12)

@@ -24,9 +24,11 @@ def expression(type_: str) -> Tree:
 def remedy(name: str, matches: list[Tree], clusters: list[str] | None = None) -> Tree:
     spec = {"decisionMatches": matches, "actions": [ACTION]}
     return {
-        "apiVersion": "remedy.karmada.io/v1alpha1", "kind": "Remedy", "metadata": {"name": name},
+        "apiVersion": "remedy.karmada.io/v1alpha1",
+        "kind": "Remedy",
+        "metadata": {"name": name},
         "spec": spec if clusters is None else {"clusterAffinity": {"clusterNames": clusters}, **spec},
-    }  # fmt: skip
+    }
 
 
 class Remedies:
@@ -121,16 +123,32 @@ class Remedies:
         self.bodies = [body for body in self.bodies if body not in self.with_held()]
 
 
-KEEPING = ("rename", "label", "order", "another_match", "fewer_matches", "another_cluster", "every_cluster",
-           "another_action", "another_remedy", "split", "spaces")  # fmt: skip
+KEEPING = (
+    "rename",
+    "label",
+    "order",
+    "another_match",
+    "fewer_matches",
+    "another_cluster",
+    "every_cluster",
+    "another_action",
+    "another_remedy",
+    "split",
+    "spaces",
+)
 TAKING = ("drop_match", "other_status", "drop_action", "drop_cluster", "drop_remedy")
 
 
 def cluster(status: str, *, others: str) -> dict[str, str]:
     statuses = {"Dns": status, "Disk": others, "Net": "Unknown"}
     conditions = [{"type": type_, "status": statuses[type_]} for type_ in TYPES]
-    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m"},
-            "spec": {"syncMode": "Push"}, "status": {"conditions": conditions}}  # fmt: skip
+    body = {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "m"},
+        "spec": {"syncMode": "Push"},
+        "status": {"conditions": conditions},
+    }
     return {"m.yaml": json.dumps(body)}
 
 

@@ -27,9 +27,11 @@ FLEET = {
     "spec": {"adapters": {"ManagedCluster": ["dns"]}},
 }
 CLUSTER = {
-    "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
-    "metadata": {"name": "c1", "generation": 3}, "spec": {"hubAcceptsClient": True},
-}  # fmt: skip
+    "apiVersion": "cluster.open-cluster-management.io/v1",
+    "kind": "ManagedCluster",
+    "metadata": {"name": "c1", "generation": 3},
+    "spec": {"hubAcceptsClient": True},
+}
 
 
 def report(name: str, generation: int, seconds: int, available: str) -> Tree:
@@ -183,11 +185,15 @@ def verdict(done: Run, name: str) -> str:
 @pytest.mark.parametrize(
     ("generation", "seconds", "available", "reason"),
     [
-        (3, -60, "True", "Accepted"), (3, -60, "Unknown", "AvailableUnknown"), (9, -60, "True", "FutureGeneration"),
-        (1, -60, "True", "StaleGeneration"), (3, -120, "False", "StaleTime"), (3, -30, "False", "SameTime"),
+        (3, -60, "True", "Accepted"),
+        (3, -60, "Unknown", "AvailableUnknown"),
+        (9, -60, "True", "FutureGeneration"),
+        (1, -60, "True", "StaleGeneration"),
+        (3, -120, "False", "StaleTime"),
+        (3, -30, "False", "SameTime"),
         (3, -1801, "True", "ObservedTimeTooOld"),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_is_given_once_however_old_the_report_grows(
     tmp_path: Path, generation: int, seconds: int, available: str, reason: str
 ) -> None:

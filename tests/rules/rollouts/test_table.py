@@ -13,7 +13,7 @@ def test_a_record_gives_back_the_table() -> None:
         "b": ClusterRollout("v1", "canary", "Succeeded", since),
         "a": ClusterRollout("v0", "rest", "Failed", since, "ok"),
         "d": ClusterRollout("v1", "rest", "Progressing", since, silent_after=since),
-    }  # fmt: skip
+    }
     stages = ((DecisionGroup("", 0, ("b",)),), (DecisionGroup("", 0, ("a", "c")),))
     table = RolloutTable(stages, 2, 3, entries, frozenset(("d",)))
     assert RolloutTable.unpacked(table.packed()) == table

@@ -19,11 +19,14 @@ def test_resource_and_score_have_the_name_of_the_policy() -> None:
     assert (policy.resource, policy.score, policy.valid_for) == ("cost", "cost", None)
 
 
-@pytest.mark.parametrize(("spec", "said", "line"), [
-    ({"expression": "'text'"}, "int", 6),
-    ({"expression": "self.metadata.nam == 'x' ? 1 : 2"}, "nam", 6),
-    ({"target": {"kind": "Cluster"}}, "other objects than ManagedClusters", 14),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "said", "line"),
+    [
+        ({"expression": "'text'"}, "int", 6),
+        ({"expression": "self.metadata.nam == 'x' ? 1 : 2"}, "nam", 6),
+        ({"target": {"kind": "Cluster"}}, "other objects than ManagedClusters", 14),
+    ],
+)
 def test_what_cannot_score_is_refused(tmp_path: Path, spec: Tree, said: str, line: int) -> None:
     fleet = ScoredFleet(tmp_path)
     fleet.policy(**spec)

@@ -22,29 +22,51 @@ class ScoredFleet:
         self.root = root
         for name, region in (("a", "eu"), ("b", "us")):
             available = {
-                "type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Ok", "message": "",
+                "type": "ManagedClusterConditionAvailable",
+                "status": "True",
+                "reason": "Ok",
+                "message": "",
                 "lastTransitionTime": format_time(START),
-            }  # fmt: skip
-            self.write(f"clusters/{name}.yaml", {
-                "apiVersion": f"{API}/v1", "kind": "ManagedCluster",
-                "metadata": {"name": name, "labels": {"region": region}},
-                "spec": {"hubAcceptsClient": True}, "status": {"conditions": [available]},
-            })  # fmt: skip
-            self.write(f"leases/{name}.yaml", {
-                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                "metadata": {"name": "managed-cluster-lease", "namespace": name},
-                "spec": {"renewTime": format_time(START + timedelta(days=1))},
-            })  # fmt: skip
-        self.write("binding.yaml", {
-            "apiVersion": f"{API}/v1beta2", "kind": "ManagedClusterSetBinding",
-            "metadata": {"name": "default", "namespace": "apps"}, "spec": {"clusterSet": "default"},
-        })  # fmt: skip
+            }
+            self.write(
+                f"clusters/{name}.yaml",
+                {
+                    "apiVersion": f"{API}/v1",
+                    "kind": "ManagedCluster",
+                    "metadata": {"name": name, "labels": {"region": region}},
+                    "spec": {"hubAcceptsClient": True},
+                    "status": {"conditions": [available]},
+                },
+            )
+            self.write(
+                f"leases/{name}.yaml",
+                {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": {"name": "managed-cluster-lease", "namespace": name},
+                    "spec": {"renewTime": format_time(START + timedelta(days=1))},
+                },
+            )
+        self.write(
+            "binding.yaml",
+            {
+                "apiVersion": f"{API}/v1beta2",
+                "kind": "ManagedClusterSetBinding",
+                "metadata": {"name": "default", "namespace": "apps"},
+                "spec": {"clusterSet": "default"},
+            },
+        )
         coordinate = {"type": "AddOn", "addOn": {"resourceName": "cost", "scoreName": "price"}}
         policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 1}]}
-        self.write("placement.yaml", {
-            "apiVersion": f"{API}/v1beta1", "kind": "Placement", "metadata": {"name": "web", "namespace": "apps"},
-            "spec": {"numberOfClusters": 1, "prioritizerPolicy": policy},
-        })  # fmt: skip
+        self.write(
+            "placement.yaml",
+            {
+                "apiVersion": f"{API}/v1beta1",
+                "kind": "Placement",
+                "metadata": {"name": "web", "namespace": "apps"},
+                "spec": {"numberOfClusters": 1, "prioritizerPolicy": policy},
+            },
+        )
 
     def write(self, path: str, body: Tree) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -52,13 +74,23 @@ class ScoredFleet:
 
     def policy(self, name: str = "cost", **spec: Tree) -> None:
         spec = {
-            "target": {"kind": "ManagedCluster"}, "resource": "cost", "score": "price", "expression": PRICE,
-            "params": {"price": {"eu": 70, "us": 40}}, **spec,
-        }  # fmt: skip
+            "target": {"kind": "ManagedCluster"},
+            "resource": "cost",
+            "score": "price",
+            "expression": PRICE,
+            "params": {"price": {"eu": 70, "us": 40}},
+            **spec,
+        }
         metadata = {"name": name}
-        self.write(f"policies/{name}.yaml", {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "ScorePolicy", "metadata": metadata, "spec": spec,
-        })  # fmt: skip
+        self.write(
+            f"policies/{name}.yaml",
+            {
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "ScorePolicy",
+                "metadata": metadata,
+                "spec": spec,
+            },
+        )
 
     def at(self, seconds: int) -> muster.Run:
         """Evaluate until nothing changes, and keep what is derived."""
@@ -143,10 +175,15 @@ def test_out_of_range_counts_as_the_nearest(fleet: ScoredFleet) -> None:
 def test_what_an_agent_reports_counts_instead(fleet: ScoredFleet) -> None:
     fleet.policy()
     fleet.at(0)
-    fleet.write("scores/a.yaml", {
-        "apiVersion": f"{API}/v1alpha1", "kind": "AddOnPlacementScore", "metadata": {"name": "cost", "namespace": "a"},
-        "status": {"scores": [{"name": "price", "value": 99}]},
-    })  # fmt: skip
+    fleet.write(
+        "scores/a.yaml",
+        {
+            "apiVersion": f"{API}/v1alpha1",
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": "cost", "namespace": "a"},
+            "status": {"scores": [{"name": "price", "value": 99}]},
+        },
+    )
     run = fleet.at(10)
     assert [found.code for found in run.findings] == ["MUS435"]
     assert fleet.score("a") is None

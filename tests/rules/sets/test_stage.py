@@ -82,8 +82,11 @@ def test_a_cluster_without_a_set_is_in_default(repository: Repository) -> None:
     )
     done = repository.evaluate()
     assert done.condition("ManagedClusterSet", "default", "ClusterSetEmpty")[2] == "1 ManagedClusters selected"
-    labels = {body["metadata"]["name"]: body["metadata"]["labels"][SET] for body in done.run.objects
-              if body["kind"] == "ManagedCluster"}  # fmt: skip
+    labels = {
+        body["metadata"]["name"]: body["metadata"]["labels"][SET]
+        for body in done.run.objects
+        if body["kind"] == "ManagedCluster"
+    }
     assert labels == {"a": "eu", "b": "default", "c": "eu", "d": "eu"}
 
 
@@ -92,10 +95,13 @@ def test_built_in_sets_are_written_where_they_are_bound(repository: Repository) 
     assert sets == {"derived/managedclustersets/global.yaml"}
 
 
-@pytest.mark.parametrize(("annotations", "codes", "type_"), [
-    ({}, ["MUS231"], "LabelSelector"),
-    ({f"{OCM}/autoupdate": "false"}, [], "ExclusiveClusterSetLabel"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("annotations", "codes", "type_"),
+    [
+        ({}, ["MUS231"], "LabelSelector"),
+        ({f"{OCM}/autoupdate": "false"}, [], "ExclusiveClusterSetLabel"),
+    ],
+)
 def test_the_selector_of_a_built_in_set(repository: Repository, annotations: Any, codes: list[str], type_: str) -> None:
     repository.object("ManagedClusterSet", "global", EXCLUSIVE, version="v1beta2", annotations=annotations)
     done = repository.evaluate()
@@ -106,10 +112,13 @@ def test_the_selector_of_a_built_in_set(repository: Repository, annotations: Any
     )
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("eu", ("False", "ClusterSetNotFound", "")),
-    ("default", ("True", "ClusterSetBound", "")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("eu", ("False", "ClusterSetNotFound", "")),
+        ("default", ("True", "ClusterSetBound", "")),
+    ],
+)
 def test_bindings_say_whether_their_set_exists(repository: Repository, name: str, said: Any) -> None:
     bind(repository, name, name)
     assert repository.evaluate().condition("ManagedClusterSetBinding", name, "Bound") == said

@@ -92,6 +92,9 @@ def test_a_removal_rests_on_what_is_in_doubt_unless_it_speaks_of_silence() -> No
 
 def test_they_act_by_age_and_then_by_name() -> None:
     found = read(
-        policy("c"), policy("b"), policy("z", "2026-01-01T00:00:00Z"), policy("a", "2026-01-02T00:00:00Z"),
-    )  # fmt: skip
+        policy("c"),
+        policy("b"),
+        policy("z", "2026-01-01T00:00:00Z"),
+        policy("a", "2026-01-02T00:00:00Z"),
+    )
     assert [one.id.name for one in found] == ["z", "a", "b", "c"]

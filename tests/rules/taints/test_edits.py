@@ -22,12 +22,18 @@ class Latches:
         self.bodies = [self.policy("first")]
 
     def policy(self, name: str, **more: Tree) -> Tree:
-        spec = {"addOnConditions": [match("Disk", "False")], "removeOnConditions": [match("Disk", "True")],
-                "taints": [{"key": "full", "effect": "NoSchedule"}], **more}  # fmt: skip
+        spec = {
+            "addOnConditions": [match("Disk", "False")],
+            "removeOnConditions": [match("Disk", "True")],
+            "taints": [{"key": "full", "effect": "NoSchedule"}],
+            **more,
+        }
         return {
-            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name},
+            "apiVersion": "policy.karmada.io/v1alpha1",
+            "kind": "ClusterTaintPolicy",
+            "metadata": {"name": name},
             "spec": spec,
-        }  # fmt: skip
+        }
 
     def texts(self) -> dict[str, str]:
         return {f"{body['metadata']['name']}.yaml": json.dumps(body) for body in self.bodies}
@@ -77,8 +83,18 @@ class Latches:
         self.bodies.append(self.policy("last", removeOnConditions=[match("Net", "False", operator="NotIn")]))
 
 
-KEEPING = ("rename", "label", "younger", "exclude", "other_clusters", "other_taints", "other_conditions", "no_removal",
-           "another", "drop")  # fmt: skip
+KEEPING = (
+    "rename",
+    "label",
+    "younger",
+    "exclude",
+    "other_clusters",
+    "other_taints",
+    "other_conditions",
+    "no_removal",
+    "another",
+    "drop",
+)
 TAKING = ("removed_by_silence", "removed_by_another_condition", "deleted")
 
 

@@ -37,8 +37,16 @@ class Policies(PolicyEdits):
         self.spec["variables"][0]["expression"] = "status(previous, 'Disk')"
 
 
-TAKING = ("drop_policy", "drop_taint", "other_taint", "other_selector", "other_when", "other_guard", "other_variable",
-          "other_param")  # fmt: skip
+TAKING = (
+    "drop_policy",
+    "drop_taint",
+    "other_taint",
+    "other_selector",
+    "other_when",
+    "other_guard",
+    "other_variable",
+    "other_param",
+)
 
 
 def policies_of(chance: random.Random) -> Policies:

@@ -34,18 +34,33 @@ class WorkFleet:
 
     def __post_init__(self) -> None:
         for name in self.clusters:
-            self.write(f"clusters/{name}/cluster.yaml", {
-                "apiVersion": f"{API}/v1", "kind": "ManagedCluster",
-                "metadata": {"name": name}, "spec": {"hubAcceptsClient": True},
-            })  # fmt: skip
-            self.write(f"clusters/{name}/observed.yaml", {
-                "apiVersion": f"{API}/v1", "kind": "ManagedCluster", "metadata": {"name": name},
-                "status": {"conditions": [condition("ManagedClusterConditionAvailable", "True", -60)]},
-            })  # fmt: skip
-        self.write("binding.yaml", {
-            "apiVersion": f"{API}/v1beta2", "kind": "ManagedClusterSetBinding",
-            "metadata": {"name": "default", "namespace": "shop"}, "spec": {"clusterSet": "default"},
-        })  # fmt: skip
+            self.write(
+                f"clusters/{name}/cluster.yaml",
+                {
+                    "apiVersion": f"{API}/v1",
+                    "kind": "ManagedCluster",
+                    "metadata": {"name": name},
+                    "spec": {"hubAcceptsClient": True},
+                },
+            )
+            self.write(
+                f"clusters/{name}/observed.yaml",
+                {
+                    "apiVersion": f"{API}/v1",
+                    "kind": "ManagedCluster",
+                    "metadata": {"name": name},
+                    "status": {"conditions": [condition("ManagedClusterConditionAvailable", "True", -60)]},
+                },
+            )
+        self.write(
+            "binding.yaml",
+            {
+                "apiVersion": f"{API}/v1beta2",
+                "kind": "ManagedClusterSetBinding",
+                "metadata": {"name": "default", "namespace": "shop"},
+                "spec": {"clusterSet": "default"},
+            },
+        )
         self.placement("web")
 
     def write(self, path: str, body: Tree) -> None:
@@ -56,10 +71,15 @@ class WorkFleet:
             self.files[path] = yaml.dump(body, Dumper=_Plain)
 
     def placement(self, name: str, **spec: Tree) -> None:
-        self.write(f"{name}-placement.yaml", {
-            "apiVersion": f"{API}/v1beta1", "kind": "Placement", "metadata": {"name": name, "namespace": "shop"},
-            "spec": spec,
-        })  # fmt: skip
+        self.write(
+            f"{name}-placement.yaml",
+            {
+                "apiVersion": f"{API}/v1beta1",
+                "kind": "Placement",
+                "metadata": {"name": name, "namespace": "shop"},
+                "spec": spec,
+            },
+        )
 
     def tolerating(self) -> "WorkFleet":
         """Silent clusters stay chosen."""
@@ -72,17 +92,24 @@ class WorkFleet:
         """Write the set: its template in a version, and its strategy."""
         strategy = {"type": "Progressive", "progressive": progressive} if progressive else {"type": "All"}
         manifest = {
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"version": str(version)}
-        }  # fmt: skip
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "web"},
+            "data": {"version": str(version)},
+        }
         template = {"workload": {"manifests": [manifest]}, **({"manifestConfigs": RULES} if rules else {})}
-        self.write("web.yaml", {
-            "apiVersion": f"{WORK}/v1alpha1", "kind": "ManifestWorkReplicaSet",
-            "metadata": {"name": "web", "namespace": "shop", **(metadata or {})},
-            "spec": {
-                "manifestWorkTemplate": template,
-                "placementRefs": refs or [{"name": "web", "rolloutStrategy": strategy}],
+        self.write(
+            "web.yaml",
+            {
+                "apiVersion": f"{WORK}/v1alpha1",
+                "kind": "ManifestWorkReplicaSet",
+                "metadata": {"name": "web", "namespace": "shop", **(metadata or {})},
+                "spec": {
+                    "manifestWorkTemplate": template,
+                    "placementRefs": refs or [{"name": "web", "rolloutStrategy": strategy}],
+                },
             },
-        })  # fmt: skip
+        )
 
     def at(self, seconds: int, silent: str = "") -> "WorkFleet":
         """Evaluate at an instant and write what follows; all but the silent clusters have just renewed their leases.
@@ -92,11 +119,15 @@ class WorkFleet:
         self.now = seconds
         for name in self.clusters:
             if name not in silent:
-                self.write(f"clusters/{name}/lease.yaml", {
-                    "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                    "metadata": {"name": "managed-cluster-lease", "namespace": name},
-                    "spec": {"renewTime": instant(seconds)},
-                })  # fmt: skip
+                self.write(
+                    f"clusters/{name}/lease.yaml",
+                    {
+                        "apiVersion": "coordination.k8s.io/v1",
+                        "kind": "Lease",
+                        "metadata": {"name": "managed-cluster-lease", "namespace": name},
+                        "spec": {"renewTime": instant(seconds)},
+                    },
+                )
         self.run = self._evaluate()
         for path, text in self.run.files.items():
             if text is None:
@@ -117,11 +148,15 @@ class WorkFleet:
         work = self.works()[cluster]
         generation = work["metadata"]["generation"]
         said = [{"observedGeneration": generation, **one} for one in conditions]
-        self.write(f"clusters/{cluster}/work.yaml", {
-            "apiVersion": f"{WORK}/v1", "kind": "ManifestWork",
-            "metadata": {"name": work["metadata"]["name"], "namespace": cluster},
-            "status": {"conditions": said, **status},
-        })  # fmt: skip
+        self.write(
+            f"clusters/{cluster}/work.yaml",
+            {
+                "apiVersion": f"{WORK}/v1",
+                "kind": "ManifestWork",
+                "metadata": {"name": work["metadata"]["name"], "namespace": cluster},
+                "status": {"conditions": said, **status},
+            },
+        )
 
     def done(self, cluster: str, since: int) -> None:
         """The agent of a cluster reports that its work is applied, available and done."""

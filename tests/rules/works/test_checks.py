@@ -10,13 +10,16 @@ from tests.rules.works.repository import WorkFleet
 MAP: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "web"}}
 
 
-@pytest.mark.parametrize(("manifests", "message", "line"), [
-    ([], "Workload manifests should not be empty", "manifests: []"),
-    ([MAP, {**MAP, "metadata": {"namespace": "web"}}], "name must be set in manifest", "metadata:"),
-    ([{**MAP, "metadata": {"name": "a", "generateName": "b"}}], "generateName must not be set", "generateName: b"),
-    ([MAP, MAP], "duplicate manifest for resource web/web with resource type v1.ConfigMap", "- apiVersion: v1"),
-    ([{**MAP, "data": {"much": "x" * 512_000}}], "exceeds the 512000 limit", "manifests:"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("manifests", "message", "line"),
+    [
+        ([], "Workload manifests should not be empty", "manifests: []"),
+        ([MAP, {**MAP, "metadata": {"namespace": "web"}}], "name must be set in manifest", "metadata:"),
+        ([{**MAP, "metadata": {"name": "a", "generateName": "b"}}], "generateName must not be set", "generateName: b"),
+        ([MAP, MAP], "duplicate manifest for resource web/web with resource type v1.ConfigMap", "- apiVersion: v1"),
+        ([{**MAP, "data": {"much": "x" * 512_000}}], "exceeds the 512000 limit", "manifests:"),
+    ],
+)
 def test_refused_manifests(manifests: Any, message: str, line: str) -> None:
     fleet = WorkFleet("a")
     fleet.set(1)
@@ -31,13 +34,20 @@ def test_refused_manifests(manifests: Any, message: str, line: str) -> None:
     assert not fleet.works()
 
 
-@pytest.mark.parametrize(("strategy", "code", "hint"), [
-    ({"type": "Progresive"}, "MUS430", "Progressive"),
-    ({"type": "Progressive", "progressive": {"progressDeadline": "soon"}}, "MUS430", "stay as they are"),
-    ({"type": "Progressive", "progressive": {"maxConcurrency": "3"}}, "MUS430", "stay as they are"),
-    ({"type": "Progressive", "progressive": {"maxConcurrency": 0}}, "MUS432", "write 1"),
-    ({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [{"groupName": "canry"}]}}, "MUS430", "canary"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("strategy", "code", "hint"),
+    [
+        ({"type": "Progresive"}, "MUS430", "Progressive"),
+        ({"type": "Progressive", "progressive": {"progressDeadline": "soon"}}, "MUS430", "stay as they are"),
+        ({"type": "Progressive", "progressive": {"maxConcurrency": "3"}}, "MUS430", "stay as they are"),
+        ({"type": "Progressive", "progressive": {"maxConcurrency": 0}}, "MUS432", "write 1"),
+        (
+            {"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [{"groupName": "canry"}]}},
+            "MUS430",
+            "canary",
+        ),
+    ],
+)
 def test_strategies(strategy: Any, code: str, hint: str) -> None:
     fleet = WorkFleet("a")
     selector = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {}}}

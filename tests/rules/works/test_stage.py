@@ -41,8 +41,11 @@ def test_one_after_the_other_each_soaked_to_the_second(fleet: WorkFleet) -> None
     fleet.at(31)
     assert fleet.status()["muster"]["rollout"] == {
         "revision": fleet.works()["a"]["metadata"]["annotations"]["muster.dev/spec-digest"],
-        "selected": 4, "done": 0, "soaking": 1, "until": instant(331),
-    }  # fmt: skip
+        "selected": 4,
+        "done": 0,
+        "soaking": 1,
+        "until": instant(331),
+    }
     assert fleet.at(330).versions() == "a1"
     assert fleet.horizon() == 331
     assert fleet.at(331).versions() == "a1 b1"
@@ -108,8 +111,9 @@ def test_one_work_per_cluster_of_the_first_placement_that_chooses_it(fleet: Work
     assert fleet.versions() == "a1 b1 c1 d1"
     assert "MUS431" in fleet.codes()
     assert [one["availableDecisionGroups"] for one in fleet.status()["placementSummary"]] == [
-        "1 (4 / 4 clusters applied)", "1 (0 / 0 clusters applied)",
-    ]  # fmt: skip
+        "1 (4 / 4 clusters applied)",
+        "1 (0 / 0 clusters applied)",
+    ]
     fleet.set(1, refs=[{"name": "more"}, {"name": "web"}])
     fleet.at(10)
     labels = {
@@ -165,15 +169,25 @@ def test_a_strategy_that_cannot_be_followed_holds_all(fleet: WorkFleet) -> None:
     assert fleet.versions() == "a1"
     assert fleet.said().startswith("False Stopped: the strategy of placement web cannot be followed: ")
     assert fleet.codes() == ["MUS430"]
-    groups = {"groupStrategy": {"decisionGroups": [{"groupName": "canary", "groupClusterSelector": {"labelSelector": {
-        "matchLabels": {"canary": "true"}}}}]}}  # fmt: skip
+    groups = {
+        "groupStrategy": {
+            "decisionGroups": [
+                {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "true"}}}}
+            ]
+        }
+    }
     fleet.placement("web", decisionStrategy=groups)
     fleet.at(20)
     assert (fleet.versions(), fleet.codes()) == ("a1", ["MUS430"])
-    fleet.write("clusters/c/cluster.yaml", {
-        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
-        "metadata": {"name": "c", "labels": {"canary": "true"}}, "spec": {"hubAcceptsClient": True},
-    })  # fmt: skip
+    fleet.write(
+        "clusters/c/cluster.yaml",
+        {
+            "apiVersion": "cluster.open-cluster-management.io/v1",
+            "kind": "ManagedCluster",
+            "metadata": {"name": "c", "labels": {"canary": "true"}},
+            "spec": {"hubAcceptsClient": True},
+        },
+    )
     assert fleet.at(30).versions() == "a1 c2"
     assert fleet.codes() == []
 
@@ -217,12 +231,16 @@ def test_works_of_a_live_hub_are_taken_over_with_their_names_and_times(fleet: Wo
     }
     types = (("Applied", "True"), ("Available", "True"), ("Progressing", "False"))
     for name in "abcd":
-        fleet.write(f"clusters/{name}/works/web.yaml", {
-            "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
-            "metadata": {"name": "webx7k2p", "namespace": name, "generation": 3, "labels": labels},
-            "spec": body["spec"]["manifestWorkTemplate"],
-            "status": {"conditions": [condition(t, s, -600, observedGeneration=3) for t, s in types]},
-        })  # fmt: skip
+        fleet.write(
+            f"clusters/{name}/works/web.yaml",
+            {
+                "apiVersion": "work.open-cluster-management.io/v1",
+                "kind": "ManifestWork",
+                "metadata": {"name": "webx7k2p", "namespace": name, "generation": 3, "labels": labels},
+                "spec": body["spec"]["manifestWorkTemplate"],
+                "status": {"conditions": [condition(t, s, -600, observedGeneration=3) for t, s in types]},
+            },
+        )
     fleet.at(0)
     assert fleet.said() == "True Complete"
     work = fleet.works()["a"]["metadata"]

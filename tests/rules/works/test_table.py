@@ -24,9 +24,10 @@ def test_a_record_has_the_works_after_its_orders() -> None:
     placements = {PLACEMENT.id("web", "shop"): DecidedPlacement([DecisionShard("d", "", 0, ("a", "b"))], 2)}
     spec: Tree = {"workload": {}}
     orders = [
-        WorkOrder(works["a"][0].id, None), WorkOrder(works["b"][0].id, {"new": "yes"}),
+        WorkOrder(works["a"][0].id, None),
+        WorkOrder(works["b"][0].id, {"new": "yes"}),
         WorkOrder(works["c"][0].id, {"new": "yes"}, spec),
-    ]  # fmt: skip
+    ]
     packed = SetTable(works, placements).packed(orders, lambda name: ClusterStatus(name, "ToApply", NOW))
     found = SetTable.unpacked(packed)
     assert found.placements == placements

@@ -19,33 +19,48 @@ def say(applied: str = "", available: str = "", progressing: str = "", degraded:
     return {
         "conditions": [
             condition(type_, status, number, observedGeneration=1 if type_ in old else 2)
-            for number, (type_, status) in enumerate(given.items(), 1) if status
+            for number, (type_, status) in enumerate(given.items(), 1)
+            if status
         ]
-    }  # fmt: skip
+    }
 
 
-@pytest.mark.parametrize(("status", "spec", "state", "since"), [
-    (say(), {}, "ToApply", None),
-    (say("True"), {}, "ToApply", None),
-    (say("True", "True"), {}, "Succeeded", 2),
-    (say("True", "True", "False", "False"), {}, "Succeeded", 4),
-    (say("True", "True"), RULED, "ToApply", None),
-    (say("True", "False"), {}, "ToApply", None),
-    (say("True", "True", "False"), {}, "Succeeded", 3),
-    (say("True", "True", "True"), {}, "Progressing", 3),
-    (say("True", "True", "Unknown"), {}, "Progressing", 3),
-    (say("True", "True", "False", "True"), {}, "Failed", 4),
-    (say("True", "True", "True", "True"), {}, "Failed", 4),
-    (say("True", "", "True", "Unknown"), {}, "Progressing", 3),
-    (say("False", "True", "False"), {}, "Failed", 1),
-    (say("True", "True", "False", old="Applied"), {}, "ToApply", None),
-    (say("True", "True", "False", old="Progressing"), {}, "ToApply", None),
-    (say("True", "True", "False", "False", old="Degraded"), {}, "ToApply", None),
-    (say("True", "True", "", "", old="Available"), {}, "ToApply", None),
-    ({**say("True", "True", "False"), "resourceStatus": {"manifests": [
-        {"conditions": [condition("Degraded", "False", 6)]}, {"conditions": [condition("Degraded", "True", 7)]},
-    ]}}, {}, "Failed", 7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "spec", "state", "since"),
+    [
+        (say(), {}, "ToApply", None),
+        (say("True"), {}, "ToApply", None),
+        (say("True", "True"), {}, "Succeeded", 2),
+        (say("True", "True", "False", "False"), {}, "Succeeded", 4),
+        (say("True", "True"), RULED, "ToApply", None),
+        (say("True", "False"), {}, "ToApply", None),
+        (say("True", "True", "False"), {}, "Succeeded", 3),
+        (say("True", "True", "True"), {}, "Progressing", 3),
+        (say("True", "True", "Unknown"), {}, "Progressing", 3),
+        (say("True", "True", "False", "True"), {}, "Failed", 4),
+        (say("True", "True", "True", "True"), {}, "Failed", 4),
+        (say("True", "", "True", "Unknown"), {}, "Progressing", 3),
+        (say("False", "True", "False"), {}, "Failed", 1),
+        (say("True", "True", "False", old="Applied"), {}, "ToApply", None),
+        (say("True", "True", "False", old="Progressing"), {}, "ToApply", None),
+        (say("True", "True", "False", "False", old="Degraded"), {}, "ToApply", None),
+        (say("True", "True", "", "", old="Available"), {}, "ToApply", None),
+        (
+            {
+                **say("True", "True", "False"),
+                "resourceStatus": {
+                    "manifests": [
+                        {"conditions": [condition("Degraded", "False", 6)]},
+                        {"conditions": [condition("Degraded", "True", 7)]},
+                    ]
+                },
+            },
+            {},
+            "Failed",
+            7,
+        ),
+    ],
+)
 def test_the_state_of_a_work_in_its_second_generation(status: Any, spec: Any, state: str, since: int | None) -> None:
     found = state_of(2, spec, status)
     instant = None if since is None else START + timedelta(seconds=since)

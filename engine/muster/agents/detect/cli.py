@@ -45,47 +45,108 @@ _OF_TABLES = frozenset(("table", "threads", "remote", "relay", "token_file", "re
 
 @click.command()
 @click.option("--cluster", metavar="NAME", help="The cluster to report on.")
-@click.option("--table", type=FILE, metavar="FILE",
-              help="Probe what this file lists: many clusters and conditions. It may change meanwhile.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), default=32, show_default=True, metavar="N",
-              help="With --table: how many probes run at once.")  # fmt: skip
-@click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
-              help="The kind of the cluster's object.")  # fmt: skip
-@click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
-              help="The condition to report.")  # fmt: skip
+@click.option(
+    "--table",
+    type=FILE,
+    metavar="FILE",
+    help="Probe what this file lists: many clusters and conditions. It may change meanwhile.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=32,
+    show_default=True,
+    metavar="N",
+    help="With --table: how many probes run at once.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice([kind.name for kind in CLUSTERS]),
+    default="Cluster",
+    show_default=True,
+    help="The kind of the cluster's object.",
+)
+@click.option(
+    "--condition",
+    "type_",
+    default="ServiceDomainNameResolutionReady",
+    show_default=True,
+    metavar="TYPE",
+    help="The condition to report.",
+)
 @identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
 @click.option("--relay", metavar="URL", help="Report to this relay over HTTP instead.")
-@click.option("--token-file", type=FILE,
-              help="The file with the cluster's token for the relay. Its path may have {cluster}.")  # fmt: skip
-@click.option("--relay-ca", type=FILE_THERE,
-              help="The authority that signed the relay's certificate.  [default: those of the system]")  # fmt: skip
+@click.option(
+    "--token-file", type=FILE, help="The file with the cluster's token for the relay. Its path may have {cluster}."
+)
+@click.option(
+    "--relay-ca",
+    type=FILE_THERE,
+    help="The authority that signed the relay's certificate.  [default: those of the system]",
+)
 @click.option("--file", type=FILE, help="Report to this file instead, as its only writer.")
-@click.option("--command", "command_", metavar="COMMAND",
-              help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]")  # fmt: skip
+@click.option(
+    "--command",
+    "command_",
+    metavar="COMMAND",
+    help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]",
+)
 @click.option("--http", metavar="URL", help="Probe: get a URL, which must answer 2xx or 3xx.")
 @click.option("--tcp", metavar="HOST:PORT", help="Probe: connect.")
 @click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs dnspython).")
 @click.option("--dns-server", metavar="IP[:PORT]", help="The DNS server to ask.  [default: those of the system]")
 @click.option("--probe-timeout", type=SECONDS, default="5s", show_default=True, help="The time limit of a probe.")
 @click.option("--detect-period", type=SECONDS, default="5s", show_default=True, help="The time between probes.")
-@click.option("--detect-failure-threshold", type=SECONDS, default="30s", show_default=True,
-              help="How long failures must last to be reported.")  # fmt: skip
-@click.option("--detect-success-threshold", type=SECONDS, default="30s", show_default=True,
-              help="How long successes must last to be reported after a failure.")  # fmt: skip
-@click.option("--lease-duration", type=click.IntRange(1, LONGEST_SECONDS), default=45, show_default=True,
-              metavar="SECONDS",
-              help="After this silence, another instance reports. This one renews three times as often.")  # fmt: skip
-@click.option("--instance", metavar="NAME",
-              help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
+@click.option(
+    "--detect-failure-threshold",
+    type=SECONDS,
+    default="30s",
+    show_default=True,
+    help="How long failures must last to be reported.",
+)
+@click.option(
+    "--detect-success-threshold",
+    type=SECONDS,
+    default="30s",
+    show_default=True,
+    help="How long successes must last to be reported after a failure.",
+)
+@click.option(
+    "--lease-duration",
+    type=click.IntRange(1, LONGEST_SECONDS),
+    default=45,
+    show_default=True,
+    metavar="SECONDS",
+    help="After this silence, another instance reports. This one renews three times as often.",
+)
+@click.option(
+    "--instance", metavar="NAME", help="The name of this instance, which must be unique.  [default: the host's name]"
+)
 def command(
-    cluster: str | None, table: Path | None, threads: int, kind: str, type_: str,
-    identity: Path | None, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None,
-    file: Path | None, command_: str | None, http: str | None, tcp: str | None, dns: str | None,
+    cluster: str | None,
+    table: Path | None,
+    threads: int,
+    kind: str,
+    type_: str,
+    identity: Path | None,
+    remote: str | None,
+    relay: str | None,
+    token_file: Path | None,
+    relay_ca: Path | None,
+    file: Path | None,
+    command_: str | None,
+    http: str | None,
+    tcp: str | None,
+    dns: str | None,
     dns_server: str | None,
-    probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
-    lease_duration: int, instance: str | None,
-) -> int:  # fmt: skip
+    probe_timeout: float,
+    detect_period: float,
+    detect_failure_threshold: float,
+    detect_success_threshold: float,
+    lease_duration: int,
+    instance: str | None,
+) -> int:
     """Probe something in a cluster repeatedly and report its condition, until stopped by SIGTERM or Ctrl-C.
 
     Of several instances with the same --remote or --relay, one reports; another takes over if it falls silent. Only
@@ -175,9 +236,13 @@ class ReportTarget:
 
     @classmethod
     def of(
-        cls, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None,
+        cls,
+        remote: str | None,
+        relay: str | None,
+        token_file: Path | None,
+        relay_ca: Path | None,
         identity: Path | None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Check the options. click.UsageError if they do not fit together."""
         if relay is None and (token_file or relay_ca):
             raise click.UsageError("--token-file and --relay-ca go with --relay.")

@@ -80,9 +80,12 @@ class TableDetector:
     """Detects what the rows of a table say, until it is stopped."""
 
     def __init__(
-        self, read: Callable[[], Sequence[TableRow] | None], reporter: Callable[[TableRow], Reporter],
-        say: Callable[[str], None], threads: int,
-    ) -> None:  # fmt: skip
+        self,
+        read: Callable[[], Sequence[TableRow] | None],
+        reporter: Callable[[TableRow], Reporter],
+        say: Callable[[str], None],
+        threads: int,
+    ) -> None:
         """`read` returns the rows if they changed, else None; `reporter` makes the reporter of a row."""
         self._read, self._reporter, self._say, self._threads = read, reporter, say, threads
         self._rows: dict[TableKey, _RunningRow] = {}

@@ -81,9 +81,12 @@ class FileReporter:
         if judgement.healthy == self._reported and judgement.now < self._due:
             return ""
         made = condition(
-            self._subject, self._read().condition,
-            healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
-        )  # fmt: skip
+            self._subject,
+            self._read().condition,
+            healthy=judgement.healthy,
+            detail=judgement.detail,
+            now=judgement.instant,
+        )
         try:
             _replace_file(self._path, report_text(self._subject, DetectorReport(made)))
         except OSError as error:
@@ -165,9 +168,12 @@ class RefReporter:
             if next_action(self._lease, self._me, judgement.now) is LeaseAction.WAIT:
                 return None
             reported = condition(
-                self._subject, report.condition,
-                healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
-            )  # fmt: skip
+                self._subject,
+                report.condition,
+                healthy=judgement.healthy,
+                detail=judgement.detail,
+                now=judgement.instant,
+            )
             hold = renewed_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
             return self._with(standing, DetectorReport(reported, hold))
 

@@ -35,8 +35,13 @@ from muster.fleet.schema_findings import violations
 if TYPE_CHECKING:
     from muster import cel
 
-_DEFAULTS: Final = {"kind": "ManagedCluster", "period": "5s", "timeout": "5s", "failureThreshold": "30s",
-                    "successThreshold": "30s"}  # fmt: skip
+_DEFAULTS: Final = {
+    "kind": "ManagedCluster",
+    "period": "5s",
+    "timeout": "5s",
+    "failureThreshold": "30s",
+    "successThreshold": "30s",
+}
 _SHORTEST_LEASE_SECONDS: Final = 45
 _NAME: Final = "{cluster}"
 
@@ -167,13 +172,25 @@ class _TableReader:
             program = self._compiler.condition((*at, "expect")) if "expect" in probe else None
             for cluster in probe["clusters"]:
                 target = self._target((*at, sort), sort, str(probe[sort]), str(probe.get("dnsServer", "")), cluster)
-                subject = Subject(BY_NAME[values["kind"]], cluster, probe["condition"],
-                                  _text(probe, "healthy"), _text(probe, "unhealthy"))  # fmt: skip
+                subject = Subject(
+                    BY_NAME[values["kind"]],
+                    cluster,
+                    probe["condition"],
+                    _text(probe, "healthy"),
+                    _text(probe, "unhealthy"),
+                )
                 row = TableRow(
-                    subject, sort, target, period, timeout, Thresholds(failure, success), lease,
-                    str(probe.get("remote", "")), str(probe.get("expect", "")),
+                    subject,
+                    sort,
+                    target,
+                    period,
+                    timeout,
+                    Thresholds(failure, success),
+                    lease,
+                    str(probe.get("remote", "")),
+                    str(probe.get("expect", "")),
                     partial(_holds, program, cluster) if program else None,
-                )  # fmt: skip
+                )
                 if row.key in seen:
                     message = f"two probes report {probe['condition']} of {cluster}"
                     self._refuse((*at, "condition"), Code.FIELD_SET_TWICE, message, "remove one, or rename a condition")

@@ -61,49 +61,121 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
 
 
 @click.command()
-@click.option("--cluster", required=True, envvar="MUSTER_CLUSTER", show_envvar=True, metavar="NAME",
-              help="The agent's cluster.")  # fmt: skip
+@click.option(
+    "--cluster", required=True, envvar="MUSTER_CLUSTER", show_envvar=True, metavar="NAME", help="The agent's cluster."
+)
 @click.option("--remote", metavar="URL", help="The repository of the fleet or of a relay: a URL or a path.")
 @click.option("--relay", metavar="URL", help="Send heartbeats to this relay over HTTP instead.")
 @click.option("--token-file", type=FILE, help="The file with the token for the relay.")
-@click.option("--relay-ca", type=FILE_THERE,
-              help="The authority that signed the relay's certificate.  [default: those of the system]")  # fmt: skip
+@click.option(
+    "--relay-ca",
+    type=FILE_THERE,
+    help="The authority that signed the relay's certificate.  [default: those of the system]",
+)
 @click.option("--branch", default="main", show_default=True, metavar="NAME", help="The branch that muster reconciles.")
-@click.option("--kubeconfig", type=FILE,
-              help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
+@click.option("--kubeconfig", type=FILE, help="How to reach the API server.  [default: as inside the cluster]")
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
 @click.option("--api-server", metavar="URL", help="The API server, if it needs no credentials.")
-@click.option("--status", "status_file", type=FILE,
-              help="Report the version, capacity, allocatable and clusterClaims of this file.")  # fmt: skip
+@click.option(
+    "--status",
+    "status_file",
+    type=FILE,
+    help="Report the version, capacity, allocatable and clusterClaims of this file.",
+)
 @click.option("--csr", type=FILE_THERE, help="Also push this CertificateSigningRequest.")
-@click.option("--identity", type=FOLDER, metavar="DIR",
-              help="Ask for a certificate, keep it with its key in this directory, and renew it in time.")  # fmt: skip
-@click.option("--sign", "signs", is_flag=True,
-              help="Sign pushed commits with it, and drop files on the branch that are not signed so.")  # fmt: skip
-@click.option("--signer", default="kubernetes.io/kube-apiserver-client", show_default=True, metavar="NAME",
-              help="The signer to ask for the certificate.")  # fmt: skip
-@click.option("--certificate-lifetime", type=click.IntRange(min=600), metavar="SECONDS",
-              help="The lifetime to ask for.  [default: the longest that the signer allows]")  # fmt: skip
+@click.option(
+    "--identity",
+    type=FOLDER,
+    metavar="DIR",
+    help="Ask for a certificate, keep it with its key in this directory, and renew it in time.",
+)
+@click.option(
+    "--sign",
+    "signs",
+    is_flag=True,
+    help="Sign pushed commits with it, and drop files on the branch that are not signed so.",
+)
+@click.option(
+    "--signer",
+    default="kubernetes.io/kube-apiserver-client",
+    show_default=True,
+    metavar="NAME",
+    help="The signer to ask for the certificate.",
+)
+@click.option(
+    "--certificate-lifetime",
+    type=click.IntRange(min=600),
+    metavar="SECONDS",
+    help="The lifetime to ask for.  [default: the longest that the signer allows]",
+)
 @click.option("--deployment", metavar="NAMESPACE/NAME", help="The agent's own deployment, which must be available.")
-@click.option("--minimum-replicas", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="How many of its replicas must be available.")  # fmt: skip
-@click.option("--lease-duration", type=click.IntRange(1, LONGEST_PROPOSED_SECONDS), default=60, show_default=True,
-              metavar="SECONDS", help="The lease duration to propose. Once accepted, the hub decides.")  # fmt: skip
-@click.option("--addon", "add_ons", multiple=True, metavar="NAME", callback=_add_ons,
-              help="Also renew the Lease of this add-on. Repeatable.")  # fmt: skip
-@click.option("--addon-namespace", "add_on_namespaces", multiple=True, metavar="NAME", default=(ADD_ON_NAMESPACE,),
-              show_default=True, help="Report the Leases of the add-ons in this namespace. Repeatable.")  # fmt: skip
+@click.option(
+    "--minimum-replicas",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many of its replicas must be available.",
+)
+@click.option(
+    "--lease-duration",
+    type=click.IntRange(1, LONGEST_PROPOSED_SECONDS),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="The lease duration to propose. Once accepted, the hub decides.",
+)
+@click.option(
+    "--addon",
+    "add_ons",
+    multiple=True,
+    metavar="NAME",
+    callback=_add_ons,
+    help="Also renew the Lease of this add-on. Repeatable.",
+)
+@click.option(
+    "--addon-namespace",
+    "add_on_namespaces",
+    multiple=True,
+    metavar="NAME",
+    default=(ADD_ON_NAMESPACE,),
+    show_default=True,
+    help="Report the Leases of the add-ons in this namespace. Repeatable.",
+)
 @click.option("--works", "applies", is_flag=True, help="Apply the ManifestWorks that the fleet has for the cluster.")
-@click.option("--works-namespace", default="muster-agent", show_default=True, metavar="NAME",
-              help="Where --works remembers what it applied, in ConfigMaps.")  # fmt: skip
+@click.option(
+    "--works-namespace",
+    default="muster-agent",
+    show_default=True,
+    metavar="NAME",
+    help="Where --works remembers what it applied, in ConfigMaps.",
+)
 @click.option("--every", "repeat", is_flag=True, help="Keep renewing, as often as the hub says, until stopped.")
 def command(
-    cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
-    kubeconfig: Path | None, context: str | None, api_server: str | None, status_file: Path | None, csr: Path | None,
-    identity: Path | None, signs: bool, signer: str, certificate_lifetime: int | None, deployment: str | None,
-    minimum_replicas: int, lease_duration: int, add_ons: tuple[str, ...], add_on_namespaces: tuple[str, ...],
-    applies: bool, works_namespace: str, repeat: bool,
-) -> int:  # fmt: skip
+    cluster: str,
+    remote: str | None,
+    relay: str | None,
+    token_file: Path | None,
+    relay_ca: Path | None,
+    branch: str,
+    kubeconfig: Path | None,
+    context: str | None,
+    api_server: str | None,
+    status_file: Path | None,
+    csr: Path | None,
+    identity: Path | None,
+    signs: bool,
+    signer: str,
+    certificate_lifetime: int | None,
+    deployment: str | None,
+    minimum_replicas: int,
+    lease_duration: int,
+    add_ons: tuple[str, ...],
+    add_on_namespaces: tuple[str, ...],
+    applies: bool,
+    works_namespace: str,
+    repeat: bool,
+) -> int:
     """Renew the cluster's Lease and report its status, on the branch agents/NAME.
 
     The status is what the API server knows: version, capacity, allocatable and ClusterClaims. Leases of add-ons, and
@@ -147,12 +219,19 @@ def command(
         end.callback(hub.close)
         read_hub = hub.look
     heartbeat = Heartbeat(
-        ref, socket.gethostname(),
+        ref,
+        socket.gethostname(),
         partial(_check, server, deployment, minimum_replicas),
         partial(_facts, server, cluster, add_on_namespaces, status),
-        read_hub, present, time.monotonic, _sleep, lease_duration,
-        {"csr.yaml": csr.read_bytes()} if csr else {}, rotation, add_ons,
-    )  # fmt: skip
+        read_hub,
+        present,
+        time.monotonic,
+        _sleep,
+        lease_duration,
+        {"csr.yaml": csr.read_bytes()} if csr else {},
+        rotation,
+        add_ons,
+    )
     works = _work_agent(heartbeat, server, cluster, works_namespace) if applies else None
     with end:
         if repeat:

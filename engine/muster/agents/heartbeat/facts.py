@@ -33,8 +33,12 @@ ADD_ON_NAMESPACE: Final = "open-cluster-management-agent-addon"
 ADD_ONS: Final = "addons/"
 WORKS: Final = "works/"
 _SPOKE_ONLY: Final = "open-cluster-management.io/spoke-only"
-_RESERVED: Final = ("id.k8s.io", "kubeversion.open-cluster-management.io", "platform.open-cluster-management.io",
-                    "product.open-cluster-management.io")  # fmt: skip
+_RESERVED: Final = (
+    "id.k8s.io",
+    "kubeversion.open-cluster-management.io",
+    "platform.open-cluster-management.io",
+    "product.open-cluster-management.io",
+)
 _WORK_STATUS: Final = ("conditions", "resourceStatus")
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}

@@ -251,7 +251,7 @@ class Heartbeat:
             CLUSTER_FILE: _yaml(self._cluster(status)),
             LEASE_FILE: _yaml(self._lease(LEASE_NAME, statement.instant, since)),
             **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, statement.instant, since)) for name in self.add_ons},
-        }  # fmt: skip
+        }
 
     def _held_since(self, contents: RefContents, instant: datetime) -> tuple[datetime, bool]:
         """Since when the lease is held without a gap, and whether it starts anew now."""
@@ -273,9 +273,11 @@ class Heartbeat:
         cluster = self.ref.cluster
         labels = {"labels": {CLUSTER_NAME: cluster}} if name == LEASE_NAME else {}
         spec = {
-            "holderIdentity": self.holder, "leaseDurationSeconds": self._lease_seconds(),
-            "acquireTime": format_time(since), "renewTime": format_time(instant),
-        }  # fmt: skip
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self._lease_seconds(),
+            "acquireTime": format_time(since),
+            "renewTime": format_time(instant),
+        }
         return LEASE.body({"name": name, "namespace": cluster, **labels}, spec=spec)
 
 

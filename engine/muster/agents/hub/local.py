@@ -60,9 +60,11 @@ class LocalHub:
             return
         changed = self._changed(tip)
         with self._lock:
-            views = {} if changed is None else {
-                name: view for name, view in self._views.items() if file_name(name) not in changed
-            }  # fmt: skip
+            views = (
+                {}
+                if changed is None
+                else {name: view for name, view in self._views.items() if file_name(name) not in changed}
+            )
             self._tip, self._views, self._issued = tip, views, None
 
     def issued(self, cluster: str) -> Sequence["Issued"]:

@@ -76,9 +76,13 @@ def encode_view(view: HubView, known_works: str | None = None) -> Tree:
         bodies = None if view.works.digest == known_works else list(view.works.bodies.values())
         works = {"works": {"digest": view.works.digest, "bodies": bodies}}
     return {
-        "accepted": view.accepted, "synced": view.synced, "leaseSeconds": view.lease_seconds, "answers": answers,
-        "doubt": list(view.doubt), **works,
-    }  # fmt: skip
+        "accepted": view.accepted,
+        "synced": view.synced,
+        "leaseSeconds": view.lease_seconds,
+        "answers": answers,
+        "doubt": list(view.doubt),
+        **works,
+    }
 
 
 def decode_works(message: Mapping[str, Tree], cluster: str, known: ClusterWorks | None) -> ClusterWorks | None:
@@ -99,9 +103,12 @@ def decode_view(message: Mapping[str, Tree]) -> HubView:
     """Decode the hub's view of a cluster, without its works. Fields of another form count as missing."""
     answers = {name: _decode_answer(answer) for name, answer in mapping_at(dict(message), "answers").items()}
     return HubView(
-        message.get("accepted") is True, message.get("synced") is not False, bounded(message.get("leaseSeconds")),
-        _decode_doubt(message.get("doubt")), answers,
-    )  # fmt: skip
+        message.get("accepted") is True,
+        message.get("synced") is not False,
+        bounded(message.get("leaseSeconds")),
+        _decode_doubt(message.get("doubt")),
+        answers,
+    )
 
 
 def _decode_doubt(message: Tree) -> tuple[str, str] | tuple[()]:

@@ -142,7 +142,13 @@ def _sound_usages(usages: Iterable[str]) -> frozenset[str]:
 
 def _key_usage(usages: frozenset[str]) -> x509.KeyUsage:
     return x509.KeyUsage(
-        digital_signature=_DIGITAL in usages, key_encipherment=_ENCIPHERMENT in usages, content_commitment=False,
-        data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False, encipher_only=False,
+        digital_signature=_DIGITAL in usages,
+        key_encipherment=_ENCIPHERMENT in usages,
+        content_commitment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
         decipher_only=False,
-    )  # fmt: skip
+    )

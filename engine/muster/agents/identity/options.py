@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from muster.agents.identity.store import AgentSeal
 
 identity_option = click.option(
-    "--identity", type=FOLDER, metavar="DIR",
+    "--identity",
+    type=FOLDER,
+    metavar="DIR",
     help="Sign pushed commits with the certificate that muster heartbeat keeps in this directory.",
-)  # fmt: skip
+)
 
 
 @contextmanager

@@ -62,9 +62,7 @@ def new_request(cluster: str, user: str = "") -> CertificateRequest:
         .subject_name(subject([f"{GROUP}{cluster}", _EVERYBODY], user))
         .sign(key, hashes.SHA256())
     )
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )  # fmt: skip
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return CertificateRequest(pem, made.public_bytes(serialization.Encoding.PEM))
 
 

@@ -159,8 +159,10 @@ class Rotation:
 
     def _object(self, request: CertificateRequest) -> Tree:
         spec: Tree = {
-            "request": base64.b64encode(request.pem).decode(), "signerName": self.signer_name, "usages": list(_USAGES),
-        }  # fmt: skip
+            "request": base64.b64encode(request.pem).decode(),
+            "signerName": self.signer_name,
+            "usages": list(_USAGES),
+        }
         if self.lifetime_seconds is not None:
             spec["expirationSeconds"] = self.lifetime_seconds
         if self._current is not None:

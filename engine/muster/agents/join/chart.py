@@ -43,9 +43,13 @@ def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
     values = {"cluster": setup.cluster, "address": setup.address, "image": setup.image, "secret": setup.secret}
     marked = {name: f"{_MARK}.Values.{name}{_END}" for name in values}
     template = replace(
-        setup, cluster=marked["cluster"], address=marked["address"], image=marked["image"], secret=marked["secret"],
+        setup,
+        cluster=marked["cluster"],
+        address=marked["address"],
+        image=marked["image"],
+        secret=marked["secret"],
         namespace=f"{_MARK}.Release.Namespace{_END}",
-    )  # fmt: skip
+    )
     bodies = [body for body in manifests(template) if body["kind"] != "Namespace"]
     for body in bodies:
         if body["kind"] == "NetworkPolicy":
@@ -55,12 +59,20 @@ def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
     text = yaml_stream([_with_tokens(body, expressions) for body in bodies])
     for number, expression in reversed([*enumerate(expressions)]):
         text = text.replace(_token(number), expression)
-    chart = {"apiVersion": "v2", "name": NAME, "description": "Reports a cluster to its muster fleet",
-             "type": "application", "version": __version__, "appVersion": __version__}  # fmt: skip
+    chart = {
+        "apiVersion": "v2",
+        "name": NAME,
+        "description": "Reports a cluster to its muster fleet",
+        "type": "application",
+        "version": __version__,
+        "appVersion": __version__,
+    }
     return {
-        "Chart.yaml": emit(chart), "values.yaml": emit(values), "templates/_helpers.tpl": _HELPERS,
+        "Chart.yaml": emit(chart),
+        "values.yaml": emit(values),
+        "templates/_helpers.tpl": _HELPERS,
         "templates/agent.yaml": "".join(map(_line, text.splitlines(keepends=True))),
-    }  # fmt: skip
+    }
 
 
 def _token(number: int) -> str:
@@ -98,6 +110,10 @@ def _line(line: str) -> str:
     if not item:
         return line
     open_ports = " ".join(map(str, OPEN_PORTS))
-    loop = [f'{{{{- range uniq (list {open_ports} (include "muster-agent.port" . | int)) }}}}',
-            "- port: {{ . }}", "  protocol: TCP", "{{- end }}"]  # fmt: skip
+    loop = [
+        f'{{{{- range uniq (list {open_ports} (include "muster-agent.port" . | int)) }}}}',
+        "- port: {{ . }}",
+        "  protocol: TCP",
+        "{{- end }}",
+    ]
     return "".join(f"{indent}{step}\n" for step in loop)

@@ -24,9 +24,12 @@ from muster.version import __version__
 NAME: Final = "muster-agent"
 #: Extras that can be asked for, and what each adds.
 EXTRAS: Final = {
-    "capacity": "capacity and allocatable of the nodes", "claims": "ClusterClaims", "addons": "Leases of add-ons",
-    "remedies": "a detector of DNS failures on each node", "works": "apply the ManifestWorks of the cluster",
-}  # fmt: skip
+    "capacity": "capacity and allocatable of the nodes",
+    "claims": "ClusterClaims",
+    "addons": "Leases of add-ons",
+    "remedies": "a detector of DNS failures on each node",
+    "works": "apply the ManifestWorks of the cluster",
+}
 #: The labels of the agent's namespace.
 RESTRICTED: Final = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 _DETECTOR: Final = "muster-detector"
@@ -70,8 +73,13 @@ class AgentSetup:
 
     def detector_arguments(self, secrets: str) -> list[str]:
         """The command line of a detector of DNS failures."""
-        return ["detect", f"--cluster={self.cluster}", "--kind=ManagedCluster", *self._target(secrets),
-                "--dns=kubernetes.default.svc.cluster.local"]  # fmt: skip
+        return [
+            "detect",
+            f"--cluster={self.cluster}",
+            "--kind=ManagedCluster",
+            *self._target(secrets),
+            "--dns=kubernetes.default.svc.cluster.local",
+        ]
 
     def _target(self, secrets: str) -> list[str]:
         if not self.relay:
@@ -106,9 +114,12 @@ def manifests(setup: AgentSetup) -> list[Tree]:
         *_roles(setup),
         _network_policy(setup),
         _workload("Deployment", NAME, setup, setup.arguments(_SECRETS)),
-        *([_workload("DaemonSet", _DETECTOR, setup, setup.detector_arguments(_SECRETS))]
-          if "remedies" in setup.extras else []),
-    ]  # fmt: skip
+        *(
+            [_workload("DaemonSet", _DETECTOR, setup, setup.detector_arguments(_SECRETS))]
+            if "remedies" in setup.extras
+            else []
+        ),
+    ]
 
 
 def systemd_unit(setup: AgentSetup) -> str:
@@ -164,8 +175,7 @@ def _roles(setup: AgentSetup) -> Iterator[Tree]:
         rules.append({"apiGroups": [group], "resources": ["clusterclaims"], "verbs": ["list"]})
     yield from _role("ClusterRole", rules, setup, "")
     of_agent = {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": [NAME], "verbs": ["get"]}
-    remembered = {"apiGroups": [""], "resources": ["configmaps"],
-                  "verbs": ["create", "delete", "get", "list", "patch"]}  # fmt: skip
+    remembered = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "delete", "get", "list", "patch"]}
     own_rules: list[Tree] = [of_agent, *([remembered] if "works" in setup.extras else [])]
     yield from _role("Role", own_rules, setup, setup.namespace)
     if "addons" in setup.extras:
@@ -193,30 +203,47 @@ def _network_policy(setup: AgentSetup) -> Tree:
 def _workload(kind: str, name: str, setup: AgentSetup, arguments: list[str]) -> Tree:
     labels = {"app.kubernetes.io/name": name}
     agent = name == NAME
-    spec: Tree = {"selector": {"matchLabels": labels}, "template": {
-        "metadata": {"labels": labels},
-        "spec": {
-            "serviceAccountName": NAME, "automountServiceAccountToken": agent,
-            "securityContext": {
-                "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [{
-                "name": "agent", "image": setup.image, "args": arguments,
-                "env": [{"name": "HOME", "value": _TEMPORARY}] if setup.relay
-                       else _git_environment(_SECRETS, ssh=setup.ssh),
+    spec: Tree = {
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {
+                "serviceAccountName": NAME,
+                "automountServiceAccountToken": agent,
                 "securityContext": {
-                    "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
+                    "runAsNonRoot": True,
+                    "runAsUser": _UID,
+                    "runAsGroup": _UID,
+                    "fsGroup": _UID,
+                    "seccompProfile": {"type": "RuntimeDefault"},
                 },
-                "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-                "volumeMounts": [{"name": "tmp", "mountPath": _TEMPORARY},
-                                 {"name": "credentials", "mountPath": _SECRETS, "readOnly": True}],
-            }],
-            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "256Mi"}},
-                        {"name": "credentials", "secret": {"secretName": setup.secret, "defaultMode": 0o440}}],
+                "containers": [
+                    {
+                        "name": "agent",
+                        "image": setup.image,
+                        "args": arguments,
+                        "env": [{"name": "HOME", "value": _TEMPORARY}]
+                        if setup.relay
+                        else _git_environment(_SECRETS, ssh=setup.ssh),
+                        "securityContext": {
+                            "allowPrivilegeEscalation": False,
+                            "readOnlyRootFilesystem": True,
+                            "capabilities": {"drop": ["ALL"]},
+                        },
+                        "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+                        "volumeMounts": [
+                            {"name": "tmp", "mountPath": _TEMPORARY},
+                            {"name": "credentials", "mountPath": _SECRETS, "readOnly": True},
+                        ],
+                    }
+                ],
+                "volumes": [
+                    {"name": "tmp", "emptyDir": {"sizeLimit": "256Mi"}},
+                    {"name": "credentials", "secret": {"secretName": setup.secret, "defaultMode": 0o440}},
+                ],
+            },
         },
-    }}  # fmt: skip
+    }
     if kind == "Deployment":  # of two agents at once each would take the other's ref for a rival's
         spec = {"replicas": 1, "strategy": {"type": "Recreate"}, **spec}
     return {**_body("apps/v1", kind, name, setup.namespace), "spec": spec}
@@ -229,8 +256,13 @@ def _git_environment(secrets: str, *, ssh: bool) -> list[Tree]:
         environment = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": command}
         return [{"name": name, "value": value} for name, value in environment.items()]
     helper = f'!f() {{ test "$1" != get || git credential-store --file="{secrets}/credentials" get; }}; f'
-    entries = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
-               "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": helper}  # fmt: skip
+    entries = {
+        "HOME": _TEMPORARY,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "credential.helper",
+        "GIT_CONFIG_VALUE_0": helper,
+    }
     return [{"name": name, "value": value} for name, value in entries.items()]
 
 

@@ -40,10 +40,14 @@ PAGE: Final = 500
 
 #: A watch that waits for a server that is gone would not notice it: TCP asks after 15 seconds of silence.
 _KEEPALIVE: Final = [
-    *HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *((socket.IPPROTO_TCP, getattr(socket, name), value)
-      for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)) if hasattr(socket, name)),
-]  # fmt: skip
+    *HTTPConnection.default_socket_options,
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)
+    ),
+]
 
 #: A file's content, or where it is.
 Content = bytes | Path
@@ -162,9 +166,14 @@ class ApiServer:
         return code, " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
 
     def request(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json",
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Tree = None,
+        form: str = "json",
         deadline: Deadline | None = None,
-    ) -> dict[str, Tree]:  # fmt: skip
+    ) -> dict[str, Tree]:
         """Return the object that the server answers; empty if it answers nothing."""
         query = {name: value for name, value in (query or {}).items() if value}
         target = f"{path}?{urlencode(query)}" if query else path
@@ -243,9 +252,11 @@ class ApiServer:
     def delete(self, path: str, uid: str = "", *, propagation: str = "", dry_run: bool = False) -> Tree:
         """Delete an object, only if it has this uid; return the server's answer."""
         # All options are in the body: a server that gets one does not look at the query.
-        body = {**({"preconditions": {"uid": uid}} if uid else {}),
-                **({"propagationPolicy": propagation} if propagation else {}),
-                **({"dryRun": ["All"]} if dry_run else {})}  # fmt: skip
+        body = {
+            **({"preconditions": {"uid": uid}} if uid else {}),
+            **({"propagationPolicy": propagation} if propagation else {}),
+            **({"dryRun": ["All"]} if dry_run else {}),
+        }
         return self.request("DELETE", path, body=body or None)
 
     def close(self) -> None:
@@ -272,9 +283,15 @@ class ApiServer:
             yield again
 
     def _answer(
-        self, method: str, path: str, body: Tree = None, form: str = "json", deadline: Deadline | None = None,
-        *, renews: bool = True,
-    ) -> tuple[int, bytes]:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        body: Tree = None,
+        form: str = "json",
+        deadline: Deadline | None = None,
+        *,
+        renews: bool = True,
+    ) -> tuple[int, bytes]:
         deadline = deadline or Deadline.after(self.limit_seconds)
         with self._opened(method, path, body, form, deadline=deadline, renews=renews) as answer:
             return answer.status, answer.read(_MOST_BYTES)

@@ -47,9 +47,13 @@ def from_kubeconfig(path: Path, context: str | None = None) -> ApiServer:
     except (AccessError, ValueError) as error:
         raise AccessError(f"{path}: {error}") from error
     return ApiServer(
-        server, login, authority, cluster.body.get("insecure-skip-tls-verify") is not True,
-        str(cluster.body.get("tls-server-name") or ""), cluster.body.get("proxy-url"),
-    )  # fmt: skip
+        server,
+        login,
+        authority,
+        cluster.body.get("insecure-skip-tls-verify") is not True,
+        str(cluster.body.get("tls-server-name") or ""),
+        cluster.body.get("proxy-url"),
+    )
 
 
 def from_inside() -> ApiServer | None:
@@ -107,11 +111,14 @@ def _login(user: _File, cluster: _File) -> Login:
     certificate, key = user.content("client-certificate"), user.content("client-key")
     read_content(certificate), read_content(key)
     return Login(
-        str(body.get("token") or ""), user.path.parent / body["tokenFile"] if body.get("tokenFile") else None,
+        str(body.get("token") or ""),
+        user.path.parent / body["tokenFile"] if body.get("tokenFile") else None,
         (str(body["username"]), str(body.get("password", ""))) if body.get("username") else None,
         login_plugin(mapping_at(body, "exec"), cluster.body, user.path.parent) if body.get("exec") else None,
-        certificate, key, tuple(_impersonation(body)),
-    )  # fmt: skip
+        certificate,
+        key,
+        tuple(_impersonation(body)),
+    )
 
 
 def _impersonation(user: Mapping[str, Tree]) -> Iterator[tuple[str, str]]:

@@ -106,9 +106,11 @@ def login_plugin(spec: Mapping[str, Tree], cluster: Mapping[str, Tree], folder: 
     program = str(folder / command) if "/" in command else command
     environ = {str(entry.get("name")): str(entry.get("value", "")) for entry in mappings_at(spec, "env")}
     return LoginPlugin(
-        (program, *map(str, spec.get("args") or ())), {**environ, "KUBERNETES_EXEC_INFO": json.dumps(info)}, version,
+        (program, *map(str, spec.get("args") or ())),
+        {**environ, "KUBERNETES_EXEC_INFO": json.dumps(info)},
+        version,
         str(spec.get("installHint") or ""),
-    )  # fmt: skip
+    )
 
 
 def _cluster_info(cluster: Mapping[str, Tree]) -> dict[str, Tree]:

@@ -97,9 +97,13 @@ class RelayBranch:
         commit = build_changed(self.repository, base, commands, f"{counted(len(changes), self.reports)}\n", root=root)
         for _ in range(2):
             done = push_ref(
-                self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._remote_tip,
+                self.repository,
+                remote=self.remote,
+                ref=self.ref,
+                new=commit,
+                expected=self._remote_tip,
                 limit_seconds=self.limit_seconds,
-            )  # fmt: skip
+            )
             if not isinstance(done, Moved):
                 break
             self._remote_tip = self._read_remote_tip()

@@ -58,38 +58,78 @@ def _print_rbac(ctx: click.Context, _option: click.Parameter, asked: bool) -> No
 
 
 @click.command()
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False, exists=True),
-              help="The bare repository that agents push to.  [default: .; with --from-hub a temporary one]",
-              )  # fmt: skip
+@click.option(
+    "--repo",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="The bare repository that agents push to.  [default: .; with --from-hub a temporary one]",
+)
 @click.option("--remote", required=True, metavar="URL", help="The fleet repository: a URL or a path.")
 @click.option("--name", required=True, metavar="NAME", help="The relay's name in Fleet.spec.agents.relays.")
 @click.option("--branch", default="main", show_default=True, metavar="NAME", help="The branch that muster reconciles.")
-@click.option("--every", type=INTERVAL, default="1s", show_default=True, metavar="DURATION",
-              help="How often to send changes.")  # fmt: skip
+@click.option(
+    "--every", type=INTERVAL, default="1s", show_default=True, metavar="DURATION", help="How often to send changes."
+)
 @click.option("--once", is_flag=True, help="Send changes once and end, for example in a hook.")
 @click.option("--listen", metavar="HOST:PORT", help="Also receive reports over HTTP.")
-@click.option("--tokens", type=FILE_THERE,
-              help="Bearer tokens: lines of `<cluster> <SHA-256 of the token>` for agents, and of"
-                   " `<name> <SHA-256 of the token> <clusters>` for collectors.")  # fmt: skip
-@click.option("--rate", type=click.FloatRange(min=0.1), default=DEFAULT_RATE, show_default=True, metavar="NUMBER",
-              help="How many requests per second each token may send.")  # fmt: skip
+@click.option(
+    "--tokens",
+    type=FILE_THERE,
+    help="Bearer tokens: lines of `<cluster> <SHA-256 of the token>` for agents, and of"
+    " `<name> <SHA-256 of the token> <clusters>` for collectors.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0.1),
+    default=DEFAULT_RATE,
+    show_default=True,
+    metavar="NUMBER",
+    help="How many requests per second each token may send.",
+)
 @click.option("--tls-cert", type=FILE_THERE, help="Use TLS, with this certificate (PEM).")
 @click.option("--tls-key", type=FILE_THERE, help="The key of the certificate.")
-@click.option("--client-ca", type=FILE_THERE,
-              help="Accept agents' certificates that this authority signed and that the hub has.")  # fmt: skip
-@click.option("--from-hub", metavar="KUBECONFIG",
-              help="Report what the agents of a live hub say. `in-cluster`: the hub around this process.")  # fmt: skip
+@click.option(
+    "--client-ca", type=FILE_THERE, help="Accept agents' certificates that this authority signed and that the hub has."
+)
+@click.option(
+    "--from-hub",
+    metavar="KUBECONFIG",
+    help="Report what the agents of a live hub say. `in-cluster`: the hub around this process.",
+)
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
-@click.option("--clusters", metavar="GLOB", default="*", show_default=True,
-              help="With --from-hub: names and patterns of clusters, separated by commas.")  # fmt: skip
-@click.option("--print-rbac", is_flag=True, is_eager=True, expose_value=False, callback=_print_rbac,
-              help="Print the rights that --from-hub needs on the hub.")  # fmt: skip
+@click.option(
+    "--clusters",
+    metavar="GLOB",
+    default="*",
+    show_default=True,
+    help="With --from-hub: names and patterns of clusters, separated by commas.",
+)
+@click.option(
+    "--print-rbac",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_rbac,
+    help="Print the rights that --from-hub needs on the hub.",
+)
 @log_format_option
 def command(
-    repo: Path | None, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
-    tokens: Path | None, rate: float, tls_cert: Path | None, tls_key: Path | None,
-    client_ca: Path | None, from_hub: str | None, context: str | None, clusters: str, log_format: str,
-) -> int:  # fmt: skip
+    repo: Path | None,
+    remote: str,
+    name: str,
+    branch: str,
+    every: float,
+    once: bool,
+    listen: str | None,
+    tokens: Path | None,
+    rate: float,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    client_ca: Path | None,
+    from_hub: str | None,
+    context: str | None,
+    clusters: str,
+    log_format: str,
+) -> int:
     """Forward the reports of many agents to the fleet's repository, as one commit on the branch relays/NAME.
 
     Agents push to the relay's repository (agents/CLUSTER), and read the fleet's branch there. With --listen, they send
@@ -119,8 +159,9 @@ def command(
     if from_hub is not None:
         if listen:
             raise click.UsageError("--from-hub and --listen exclude each other: run two relays.")
-        return _mirror(from_hub, context, Mandate(clusters.split(",")), repo, remote, branch, name, every, log,
-                       once=once)  # fmt: skip
+        return _mirror(
+            from_hub, context, Mandate(clusters.split(",")), repo, remote, branch, name, every, log, once=once
+        )
     if context or clusters != "*":
         raise click.UsageError("--context and --clusters go with --from-hub.")
     repository = open_repository(repo or Path(), os.environ)
@@ -151,9 +192,18 @@ def command(
 
 
 def _mirror(
-    from_hub: str, context: str | None, clusters: Mandate, repo: Path | None, remote: str, branch: str, name: str,
-    every: float, log: Callable[..., None], *, once: bool,
-) -> int:  # fmt: skip
+    from_hub: str,
+    context: str | None,
+    clusters: Mandate,
+    repo: Path | None,
+    remote: str,
+    branch: str,
+    name: str,
+    every: float,
+    log: Callable[..., None],
+    *,
+    once: bool,
+) -> int:
     """Relay what a live hub has of its agents."""
     try:
         server = hub_server(from_hub, context)
@@ -201,7 +251,7 @@ def _send_clusters(mirror: HubMirror, log: Callable[..., None]) -> None:
 
 def _repeat(
     step: Callable[[], None], repository: Repository, every: float, stop: Event, log: Callable[..., None]
-) -> None:  # fmt: skip
+) -> None:
     """Take a step every so many seconds until `stop` is set, after failures less often."""
     failures, trouble = 0, ""
     while not stop.is_set():
@@ -250,9 +300,13 @@ def _locked(folder: Path, *, wait: bool) -> Iterator[None]:
 
 @contextmanager
 def _serving(
-    relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authentication], collectors: Collectors,
-    limit: RateLimit, log: Callable[..., None],
-) -> Iterator[None]:  # fmt: skip
+    relay: Relay,
+    listen: str,
+    authenticate: Callable[[LocalHub], Authentication],
+    collectors: Collectors,
+    limit: RateLimit,
+    log: Callable[..., None],
+) -> Iterator[None]:
     """Receive reports over HTTP while the block runs."""
     hub = collectors.hub
     try:

@@ -71,8 +71,9 @@ class CollectedFiles:
         answers = list(self.repository.objects.read([f"{tip}:{place(path)}" for path in asked]))
         return {
             path: answer.content
-            for path, answer in zip(asked, answers, strict=True) if not isinstance(answer, UnreadableError)
-        }  # fmt: skip
+            for path, answer in zip(asked, answers, strict=True)
+            if not isinstance(answer, UnreadableError)
+        }
 
     def _write(self, tip: str | None, commands: Collection[bytes], clusters: Collection[str] = ()) -> None:
         commit = build_changed(self.repository, tip, commands, f"{COLLECTED}\n", root=True)
@@ -88,8 +89,9 @@ class CollectedFiles:
         )
         refs = [
             AgentRef(collected(_NAMED, cluster), line.split()[0].decode())
-            for cluster, line in zip(clusters, lines, strict=False) if b" tree " in line
-        ]  # fmt: skip
+            for cluster, line in zip(clusters, lines, strict=False)
+            if b" tree " in line
+        ]
         for skip in AgentFiles(self.repository.objects, refs, self.limits).skipped:
             raise TooMuchError(f"{cluster_of(skip.ref)}: {skip.detail}")
 

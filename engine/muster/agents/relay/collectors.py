@@ -176,9 +176,13 @@ def _condition_file(subject: Subject, before: bytes | None, said: tuple[str, str
     seen, standing = format_time(now.replace(microsecond=0)), read_report(subject, before).condition
     since = dig(standing, "lastTransitionTime") if dig(standing, "status") == status else None
     condition = {
-        "type": subject.type, "status": status, "reason": reason or subject.type.rpartition("/")[2], "message": message,
-        "lastTransitionTime": since if try_time(since) is not None else seen, "lastUpdateTime": seen,
-    }  # fmt: skip
+        "type": subject.type,
+        "status": status,
+        "reason": reason or subject.type.rpartition("/")[2],
+        "message": message,
+        "lastTransitionTime": since if try_time(since) is not None else seen,
+        "lastUpdateTime": seen,
+    }
     body = subject.kind.body({"name": subject.cluster}, status={"conditions": [condition]})
     return file_text(body).encode()
 

@@ -152,8 +152,10 @@ def rbac(collections: Iterable[HubCollection] = COLLECTIONS) -> list[Tree]:
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": dict(_ACCOUNT)},
         {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": name, "rules": rules},
         {
-            "apiVersion": f"{_RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": name,
+            "apiVersion": f"{_RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": name,
             "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", **name},
             "subjects": [{"kind": "ServiceAccount", **_ACCOUNT}],
         },
-    ]  # fmt: skip
+    ]

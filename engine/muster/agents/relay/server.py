@@ -45,9 +45,14 @@ class RelayServer(HttpServer):
     their clusters. `limit` bounds the requests of each sender."""
 
     def __init__(
-        self, address: tuple[str, int], relay: Relay, authentication: Authentication, hub: LocalHub,
-        collectors: Collectors | None = None, limit: RateLimit | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        address: tuple[str, int],
+        relay: Relay,
+        authentication: Authentication,
+        hub: LocalHub,
+        collectors: Collectors | None = None,
+        limit: RateLimit | None = None,
+    ) -> None:
         super().__init__(address, context=authentication.context)
         self.relay, self.authentication, self.hub = relay, authentication, hub
         self.collectors = collectors or Collectors(relay.collected, hub, relay.clock)

@@ -24,18 +24,40 @@ from muster.git.rootref import Seal
 
 @click.command()
 @click.option("--adapter", required=True, metavar="NAME", help="The adapter that reports.")
-@click.option("--cluster", envvar="MUSTER_CLUSTER", metavar="NAME", show_envvar=True,
-              help="The cluster to report on, or to which the object belongs.")  # fmt: skip
+@click.option(
+    "--cluster",
+    envvar="MUSTER_CLUSTER",
+    metavar="NAME",
+    show_envvar=True,
+    help="The cluster to report on, or to which the object belongs.",
+)
 @click.option("--object", "target", metavar="KIND/NAME", help="The object.  [default: ManagedCluster/<cluster>]")
-@click.option("--observed-generation", type=click.IntRange(min=1), metavar="N",
-              help="The generation that the adapter worked on.  [default: the event's, else the Job's]")  # fmt: skip
-@click.option("--event", type=click.File("r"), metavar="FILE",
-              help="Take object and generation from the CloudEvent that asked; - is standard input.")  # fmt: skip
-@click.option("--condition", "conditions", type=options.ParsedType("condition", ReportCondition.parse), multiple=True,
-              metavar="TYPE=STATUS[:REASON[:MESSAGE]]",
-              help="A condition; Applied and Health are True unless given.")  # fmt: skip
-@click.option("--job", type=click.File("r"), metavar="FILE",
-              help="Derive Available from this Kubernetes Job (JSON or YAML); - is standard input.")  # fmt: skip
+@click.option(
+    "--observed-generation",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The generation that the adapter worked on.  [default: the event's, else the Job's]",
+)
+@click.option(
+    "--event",
+    type=click.File("r"),
+    metavar="FILE",
+    help="Take object and generation from the CloudEvent that asked; - is standard input.",
+)
+@click.option(
+    "--condition",
+    "conditions",
+    type=options.ParsedType("condition", ReportCondition.parse),
+    multiple=True,
+    metavar="TYPE=STATUS[:REASON[:MESSAGE]]",
+    help="A condition; Applied and Health are True unless given.",
+)
+@click.option(
+    "--job",
+    type=click.File("r"),
+    metavar="FILE",
+    help="Derive Available from this Kubernetes Job (JSON or YAML); - is standard input.",
+)
 @click.option("--data", metavar="JSON", help="Further data of the adapter, as a JSON object.")
 @identity_option
 @click.option(
@@ -50,10 +72,21 @@ from muster.git.rootref import Seal
 @options.repo_option
 @options.now_option
 def command(
-    repo: Path, now: datetime, adapter: str, cluster: str | None, target: str | None, observed_generation: int | None,
-    event: Any, conditions: tuple[ReportCondition, ...], job: Any, data: str | None, identity: Path | None, remote: str,
-    local: bool, even_unknown: bool,
-) -> int:  # fmt: skip
+    repo: Path,
+    now: datetime,
+    adapter: str,
+    cluster: str | None,
+    target: str | None,
+    observed_generation: int | None,
+    event: Any,
+    conditions: tuple[ReportCondition, ...],
+    job: Any,
+    data: str | None,
+    identity: Path | None,
+    remote: str,
+    local: bool,
+    even_unknown: bool,
+) -> int:
     """Report on an object as one of its adapters, by a push to the agent's ref of its cluster.
 
     While Available is Unknown, nothing is sent: the work is in progress, and the previous report stays valid.

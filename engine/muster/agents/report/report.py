@@ -70,9 +70,14 @@ def is_unknown(conditions: Sequence[ReportCondition]) -> bool:
 
 
 def report_object(
-    target: ObjectId, cluster: str, adapter: str, generation: int, now: datetime,
-    conditions: Sequence[ReportCondition], data: Tree = None,
-) -> Tree:  # fmt: skip
+    target: ObjectId,
+    cluster: str,
+    adapter: str,
+    generation: int,
+    now: datetime,
+    conditions: Sequence[ReportCondition],
+    data: Tree = None,
+) -> Tree:
     """Return the AdapterReport of an adapter on an object of a cluster."""
     resource = {"kind": target.kind, "name": target.name}
     if target.namespace and target.namespace != cluster:

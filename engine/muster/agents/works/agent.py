@@ -242,7 +242,7 @@ class WorkAgent:
 
     def _all(
         self, work: _Work, inventories: dict[str, WorkInventory], manifests: Iterable[Manifest], *, due: bool
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Apply or read manifests; return why nothing could be applied."""
         if due and (refusal := self._record(work, inventories, work.owned())):
             return refusal
@@ -338,9 +338,7 @@ class WorkAgent:
         return problems
 
 
-def _is_held(
-    key: ResourceKey, name: str, works: Mapping[str, _Work], inventories: Mapping[str, WorkInventory]
-) -> bool:  # fmt: skip
+def _is_held(key: ResourceKey, name: str, works: Mapping[str, _Work], inventories: Mapping[str, WorkInventory]) -> bool:
     """Does another work have the object?"""
     if any(key in work.keys for other, work in works.items() if other != name):
         return True

@@ -72,9 +72,13 @@ def check_executor(server: ApiServer, executor: str, manifest: Manifest, spec: T
 
 
 def _may(server: ApiServer, verb: str, key: ResourceKey) -> bool:
-    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {
-        "resourceAttributes": {"verb": verb, **key._asdict()},
-    }}  # fmt: skip
+    asked = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {
+            "resourceAttributes": {"verb": verb, **key._asdict()},
+        },
+    }
     answer = server.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body=asked)
     return dig(answer, "status", "allowed") is True
 
@@ -136,8 +140,10 @@ def _with_hash(manifest: Manifest, ignored: list[Tree]) -> tuple[Manifest, Tree]
         if rule.get("condition") == "OnSpokeChange":
             continue  # such a field counts in the hash, so it is set again if the manifest changes
         if rule.get("jqPathExpressions"):
-            raise ApplyError("Failed to process ignoreFields: jq is not supported; write jsonPaths or jsonPointers",
-                             "AppliedManifestSSAIgnoreFieldError")  # fmt: skip
+            raise ApplyError(
+                "Failed to process ignoreFields: jq is not supported; write jsonPaths or jsonPointers",
+                "AppliedManifestSSAIgnoreFieldError",
+            )
         try:
             for path in rule.get("jsonPaths") or ():
                 remove_at(reduced, str(path))

@@ -81,11 +81,16 @@ class InventoryStore:
             [*entry.key, entry.version, entry.namespaced, entry.uid] for _, entry in sorted(inventory.entries.items())
         ]
         body = {
-            "apiVersion": "v1", "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": self.namespace, "labels": {_LABEL: "true"}},
-            "data": {"cluster": self.cluster, "work": work, "executor": inventory.executor,
-                     "applied": json.dumps(entries, separators=(",", ":"))},
-        }  # fmt: skip
+            "data": {
+                "cluster": self.cluster,
+                "work": work,
+                "executor": inventory.executor,
+                "applied": json.dumps(entries, separators=(",", ":")),
+            },
+        }
         self.server.apply(self._path(name), body, _MANAGER)
         self._known[work] = inventory
 

@@ -19,11 +19,25 @@ _ORDER: Final = (
     ("NetworkPolicy", "ResourceQuota", "LimitRange", "PodDisruptionBudget", "ServiceAccount"),
     ("Secret", "ConfigMap", "PersistentVolumeClaim"),
     ("Service",),
-    ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "HorizontalPodAutoscaler", "StatefulSet",
-     "Job", "CronJob"),
-    ("APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-     "ValidatingAdmissionPolicyBinding"),
-)  # fmt: skip
+    (
+        "DaemonSet",
+        "Pod",
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "HorizontalPodAutoscaler",
+        "StatefulSet",
+        "Job",
+        "CronJob",
+    ),
+    (
+        "APIService",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+)
 _RANKS: Final = {kind: rank for rank, kinds in enumerate(_ORDER) for kind in kinds}
 #: Fields of metadata that the server sets.
 _OF_SERVER: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
@@ -77,9 +91,14 @@ class Manifest:
         """The `resourceMeta` of its status."""
         group, _, version = str(self.body.get("apiVersion") or "").rpartition("/")
         return {
-            "ordinal": self.ordinal, "group": group, "version": version, "kind": str(self.body.get("kind") or ""),
-            "resource": self.resource.plural if self.resource else "", "namespace": self.namespace, "name": self.name,
-        }  # fmt: skip
+            "ordinal": self.ordinal,
+            "group": group,
+            "version": version,
+            "kind": str(self.body.get("kind") or ""),
+            "resource": self.resource.plural if self.resource else "",
+            "namespace": self.namespace,
+            "name": self.name,
+        }
 
 
 def read_manifests(spec: Tree, find: FindKind) -> list[Manifest]:

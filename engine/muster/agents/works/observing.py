@@ -20,18 +20,21 @@ _EVALUATED, _INVALID, _ERROR = "ConditionRuleEvaluated", "ConditionRuleInvalid",
 _MOST_CHARACTERS: Final = 1024
 _KNOWN_STATUS: Final = {
     ("apps/v1", "Deployment"): (
-        ("ReadyReplicas", ".status.readyReplicas"), ("Replicas", ".status.replicas"),
+        ("ReadyReplicas", ".status.readyReplicas"),
+        ("Replicas", ".status.replicas"),
         ("AvailableReplicas", ".status.availableReplicas"),
     ),
     ("apps/v1", "DaemonSet"): (
-        ("NumberReady", ".status.numberReady"), ("DesiredNumberScheduled", ".status.desiredNumberScheduled"),
+        ("NumberReady", ".status.numberReady"),
+        ("DesiredNumberScheduled", ".status.desiredNumberScheduled"),
         ("NumberAvailable", ".status.numberAvailable"),
     ),
     ("batch/v1", "Job"): (
-        ("JobComplete", '.status.conditions[?(@.type=="Complete")].status'), ("JobSucceeded", ".status.succeeded"),
+        ("JobComplete", '.status.conditions[?(@.type=="Complete")].status'),
+        ("JobSucceeded", ".status.succeeded"),
     ),
     ("v1", "Pod"): (("PodReady", '.status.conditions[?(@.type=="Ready")].status'), ("PodPhase", ".status.phase")),
-}  # fmt: skip
+}
 _KNOWN_RULES: Final = {
     ("batch/v1", "Job", "Complete"): {
         "celExpressions": [
@@ -44,7 +47,7 @@ _KNOWN_RULES: Final = {
         "celExpressions": ["object.status.phase in ['Succeeded', 'Failed']"],
         "messageExpression": "'Pod is in phase ' + object.status.phase",
     },
-}  # fmt: skip
+}
 
 
 class ConditionValue(NamedTuple):

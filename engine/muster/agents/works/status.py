@@ -99,10 +99,13 @@ class _Conditions:
         old = self._known.get(type_, {})
         since = old.get("lastTransitionTime") if old.get("status") == said.status else None
         self._known[type_] = {
-            "type": type_, "status": said.status, "reason": said.reason, "message": said.message[:_MOST_CHARACTERS],
+            "type": type_,
+            "status": said.status,
+            "reason": said.reason,
+            "message": said.message[:_MOST_CHARACTERS],
             "lastTransitionTime": since or format_time(self._now),
             **({"observedGeneration": generation} if generation is not None else {}),
-        }  # fmt: skip
+        }
 
     def sorted(self) -> list[Tree]:
         return [condition for _, condition in sorted(self._known.items()) if not self._is_of_old_rule(condition)]

@@ -57,10 +57,18 @@ class Inference:
         self._locals: ChainMap[str, Type] = ChainMap()
         self._depth = 0
         self._handlers: Mapping[type[Node], Callable[[Any], Type]] = {
-            ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
-            ast.IndexNode: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
-            ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
-        }  # fmt: skip
+            ast.Literal: self._literal,
+            ast.Ident: self._ident,
+            ast.Select: self._select,
+            ast.Has: self._has,
+            ast.IndexNode: self._index,
+            ast.Call: self._call,
+            ast.ListNode: self._list,
+            ast.MapNode: self._map,
+            ast.Struct: self._struct,
+            ast.Macro: self._macro,
+            ast.Bind: self._bind,
+        }
 
     def report(self, node: Node, message: IssueMessage) -> Type:
         """Add an issue at the node, and return the type `error`."""

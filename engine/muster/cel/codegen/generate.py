@@ -47,8 +47,14 @@ _FOLDED = frozenset(
 _ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 _ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "_%_"})
 _KINDS: Mapping[type, str] = {
-    bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes", type(None): "null",
-}  # fmt: skip
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null",
+}
 _TABLES: Mapping[Type, tuple[str, str]] = {TIMESTAMP: ("TIMES", "timestamp"), DURATION: ("SPANS", "duration")}
 _PARSED: Mapping[str, str] = {"timestamp": "TIMES[{1}]", "duration": "duration_at({0}{1})"}
 """Code that parses a text, given the payment and the text."""

@@ -11,11 +11,17 @@ from muster.cel.values import INT_MAX, INT_MIN
 
 _CLASSES = {"int": "int", "string": "str", "double": "float", "timestamp": "datetime", "bool": "bool", "list": "list"}
 _ORDERS: Mapping[str, tuple[str, str]] = {
-    "_<_": ("<", "less"), "_<=_": ("<=", "less_equal"), "_>_": (">", "greater"), "_>=_": (">=", "greater_equal"),
-}  # fmt: skip
+    "_<_": ("<", "less"),
+    "_<=_": ("<=", "less_equal"),
+    "_>_": (">", "greater"),
+    "_>=_": (">=", "greater_equal"),
+}
 _ELAPSED: Mapping[str, str] = {
-    "<": "elapsed_less", "<=": "elapsed_at_most", ">": "elapsed_more", ">=": "elapsed_at_least",
-}  # fmt: skip
+    "<": "elapsed_less",
+    "<=": "elapsed_at_most",
+    ">": "elapsed_more",
+    ">=": "elapsed_at_least",
+}
 _MIRRORED = str.maketrans("<>", "><")
 _SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
 _EXACT = 2**53

@@ -199,6 +199,12 @@ def _octal(_payer: _Payer, value: Any, _precision: int | None, _verb: str) -> st
 
 
 _VERBS: Mapping[str, Callable[[_Payer, Any, int | None, str], str]] = {
-    "s": _string, "d": _decimal, "f": _fixed, "e": _scientific, "b": _binary, "x": _hexadecimal, "X": _hexadecimal,
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "x": _hexadecimal,
+    "X": _hexadecimal,
     "o": _octal,
-}  # fmt: skip
+}

@@ -23,9 +23,13 @@ LIBRARY = Library("operators")
 _WHOLE = (("int64", "int"), ("uint64", "uint"))
 _NUMBERS = (*_WHOLE, ("double", "double"))
 _ORDERED = (
-    ("bool", "bool"), *_NUMBERS, ("string", "string"), ("bytes", "bytes"), ("timestamp", "timestamp"),
+    ("bool", "bool"),
+    *_NUMBERS,
+    ("string", "string"),
+    ("bytes", "bytes"),
+    ("timestamp", "timestamp"),
     ("duration", "duration"),
-)  # fmt: skip
+)
 
 
 def _lines_of_one_type(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:

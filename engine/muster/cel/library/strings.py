@@ -26,8 +26,16 @@ _SPACE = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 _QUOTED = {
-    "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
-}  # fmt: skip
+    "\a": r"\a",
+    "\b": r"\b",
+    "\f": r"\f",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+    "\\": r"\\",
+    '"': r"\"",
+}
 
 
 def _check(function: str, kinds: tuple[type, ...], *values: Any) -> None:

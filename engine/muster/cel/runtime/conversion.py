@@ -27,9 +27,19 @@ FORMATTING = 30
 SPAN_CHARACTER = 4
 """Units of parsing one character of a duration."""
 _BOOLS = {
-    "true": True, "True": True, "TRUE": True, "t": True, "T": True, "1": True,
-    "false": False, "False": False, "FALSE": False, "f": False, "F": False, "0": False,
-}  # fmt: skip
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "t": True,
+    "T": True,
+    "1": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "f": False,
+    "F": False,
+    "0": False,
+}
 
 
 def to_int(meter: Meter, site: int, value: Any) -> int:

@@ -23,14 +23,31 @@ def type_name(value: Any) -> str:
 
 
 _NAMES: dict[type, str] = {
-    type(None): "null_type", bool: "bool", int: "int", UInt: "uint", float: "double", str: "string", bytes: "bytes",
-    list: "list", dict: "map", datetime: "google.protobuf.Timestamp", timedelta: "google.protobuf.Duration",
+    type(None): "null_type",
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    dict: "map",
+    datetime: "google.protobuf.Timestamp",
+    timedelta: "google.protobuf.Duration",
     TypeValue: "type",
-}  # fmt: skip
+}
 _FALLBACK: tuple[tuple[type, str], ...] = (
-    (datetime, "google.protobuf.Timestamp"), (timedelta, "google.protobuf.Duration"), (Mapping, "map"),
-    (list, "list"), (UInt, "uint"), (bool, "bool"), (int, "int"), (float, "double"), (str, "string"), (bytes, "bytes"),
-)  # fmt: skip
+    (datetime, "google.protobuf.Timestamp"),
+    (timedelta, "google.protobuf.Duration"),
+    (Mapping, "map"),
+    (list, "list"),
+    (UInt, "uint"),
+    (bool, "bool"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (bytes, "bytes"),
+)
 
 _SPOKEN = {"google.protobuf.Timestamp": "timestamp", "google.protobuf.Duration": "duration", "null_type": "null"}
 

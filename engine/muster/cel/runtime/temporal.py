@@ -31,8 +31,13 @@ _AHEAD = _AHEAD_DAYS * 86_400 * SECOND
 _STEADY_DAYS = _SAFE_DAYS - _AHEAD_DAYS
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 class FlipRecorder(Protocol):

@@ -26,8 +26,13 @@ from muster.data.tree import Tree
 #: How many values a template may visit: some hundred of each object in a fleet of 100,000.
 MAX_VALUES: Final = 20_000_000
 _COMPARISONS: Final[Mapping[str, Callable[[Tree, Tree], bool]]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def filled(template: Template, data: Tree, most: int = MAX_VALUES) -> str:

@@ -32,8 +32,11 @@ def version(output: str) -> None:
     click.echo(f"muster {rows['muster']}, Python {rows['python']}, {rows['git'] or 'no git'}")
     click.echo(f"extras: {', '.join(extras) or 'none'}")
     cache = rows["cache"]
-    kept = "nothing is kept: MUSTER_CACHE_DIR is empty" if cache is None else "{directory}, {size:.1f} MB".format(
-        directory=cache["directory"], size=cache["bytes"] / 1e6)  # fmt: skip
+    kept = (
+        "nothing is kept: MUSTER_CACHE_DIR is empty"
+        if cache is None
+        else "{directory}, {size:.1f} MB".format(directory=cache["directory"], size=cache["bytes"] / 1e6)
+    )
     click.echo(f"cache: {kept}")
 
 

@@ -12,9 +12,13 @@ from muster.fleet.report_parts import REPORTS
 #: What only muster writes.
 _OUTPUTS = (PLACEMENT_DECISION, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE)
 _HEADINGS = (
-    Heading("NAME"), Heading("SHORTNAMES", rank=3), Heading("APIVERSION", rank=1), Heading("NAMESPACED", rank=4),
-    Heading("KIND"), Heading("WRITTEN BY", rank=2),
-)  # fmt: skip
+    Heading("NAME"),
+    Heading("SHORTNAMES", rank=3),
+    Heading("APIVERSION", rank=1),
+    Heading("NAMESPACED", rank=4),
+    Heading("KIND"),
+    Heading("WRITTEN BY", rank=2),
+)
 
 
 def writers(kind: Kind) -> Iterator[str]:
@@ -33,16 +37,33 @@ def print_resources(form: str) -> None:
     if form == "name":
         sys.stdout.writelines(f"{kind.plural}.{kind.group}\n" for kind in kinds)
     elif form == "json":
-        sys.stdout.write(json_text([
-            {
-                "name": kind.plural, "shortNames": short_names(kind), "apiVersion": kind.api_version,
-                "namespaced": kind.namespaced, "kind": kind.name, "writtenBy": [*writers(kind)],
-            }
-            for kind in kinds
-        ]))  # fmt: skip
+        sys.stdout.write(
+            json_text(
+                [
+                    {
+                        "name": kind.plural,
+                        "shortNames": short_names(kind),
+                        "apiVersion": kind.api_version,
+                        "namespaced": kind.namespaced,
+                        "kind": kind.name,
+                        "writtenBy": [*writers(kind)],
+                    }
+                    for kind in kinds
+                ]
+            )
+        )
     else:
-        print_table(_HEADINGS, [
-            [kind.plural, ",".join(short_names(kind)), kind.api_version, str(kind.namespaced).lower(), kind.name,
-             ", ".join(writers(kind))]
-            for kind in kinds
-        ])  # fmt: skip
+        print_table(
+            _HEADINGS,
+            [
+                [
+                    kind.plural,
+                    ",".join(short_names(kind)),
+                    kind.api_version,
+                    str(kind.namespaced).lower(),
+                    kind.name,
+                    ", ".join(writers(kind)),
+                ]
+                for kind in kinds
+            ],
+        )

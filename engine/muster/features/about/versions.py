@@ -14,9 +14,16 @@ from muster.data.tree import Tree
 
 #: The module by which an extra is known.
 _EXTRAS = {
-    "amqp": "pika", "dask": "distributed", "detect": "dns", "hub": "kubernetes", "identity": "cryptography",
-    "mcp": "mcp", "metrics": "prometheus_client", "prove": "z3", "telemetry": "opentelemetry",
-}  # fmt: skip
+    "amqp": "pika",
+    "dask": "distributed",
+    "detect": "dns",
+    "hub": "kubernetes",
+    "identity": "cryptography",
+    "mcp": "mcp",
+    "metrics": "prometheus_client",
+    "prove": "z3",
+    "telemetry": "opentelemetry",
+}
 
 
 def versions(muster: str) -> dict[str, Tree]:

@@ -45,9 +45,14 @@ _KARMADA_NEXT = (
 
 @click.command()
 @click.option("--dir", "directory", type=click.Path(path_type=Path), help="Where to put the repository.")
-@click.option("--show", type=click.Choice(list(_LEFT_OUT)), default="ocm", show_default=True,
-              help="Which clusters: ManagedClusters of Open Cluster Management, Clusters of Karmada with Remedies and"
-                   " traffic, or all.")  # fmt: skip
+@click.option(
+    "--show",
+    type=click.Choice(list(_LEFT_OUT)),
+    default="ocm",
+    show_default=True,
+    help="Which clusters: ManagedClusters of Open Cluster Management, Clusters of Karmada with Remedies and"
+    " traffic, or all.",
+)
 def command(directory: Path | None, show: str) -> int:
     """Copy the example fleet into a temporary git repository, reconcile it, and show what happened."""
     folder = directory or Path(tempfile.mkdtemp(prefix="muster-demo-"))
@@ -79,8 +84,12 @@ def _copy_example(folder: Path, left_out: tuple[str, ...]) -> "Repo":
         del os.environ[name]
     os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")  # without the user's hooks and settings
 
-    shutil.copytree(bundle_path("fleet-repo-example"), folder, copy_function=shutil.copyfile,
-                    ignore=shutil.ignore_patterns(*left_out))  # fmt: skip
+    shutil.copytree(
+        bundle_path("fleet-repo-example"),
+        folder,
+        copy_function=shutil.copyfile,
+        ignore=shutil.ignore_patterns(*left_out),
+    )
     repo = Repo.init(folder, initial_branch="main")
     with repo.config_writer() as config:
         config.set_value("user", "name", "Fleet Admin")

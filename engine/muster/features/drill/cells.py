@@ -114,11 +114,14 @@ class _World:
             gained = self.gained.get(key, set())
             fact["clusters"] = [
                 {
-                    "name": name, "labels": self.labels.get(name, {}), "lost": name in self.lost,
-                    "available": self.facts.get(f"{MANAGED_CLUSTER.name}/{name}") is True, "gained": name in gained,
+                    "name": name,
+                    "labels": self.labels.get(name, {}),
+                    "lost": name in self.lost,
+                    "available": self.facts.get(f"{MANAGED_CLUSTER.name}/{name}") is True,
+                    "gained": name in gained,
                 }
                 for name in chosen.get(key, ())
-            ]  # fmt: skip
+            ]
         elif subject == "ingress":
             fact["backends"] = [{**one, "available": self._available(one["cluster"])} for one in fact["backends"]]
         return {**names, **fact}

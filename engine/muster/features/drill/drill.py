@@ -58,9 +58,14 @@ class DrillResult:
 
 
 def run_drills(
-    trial: Rehearsal, fleet: FleetWithPolicies, drills: Sequence[Drill], start: datetime, *, cache: Path | None = None,
+    trial: Rehearsal,
+    fleet: FleetWithPolicies,
+    drills: Sequence[Drill],
+    start: datetime,
+    *,
+    cache: Path | None = None,
     workers: int = 1,
-) -> list[DrillResult]:  # fmt: skip
+) -> list[DrillResult]:
     """Rehearse the Drills over the fleet of a rehearsal, in which no run was made yet. The agents stop at `start`.
 
     `cache`: the folder where finished outages are kept. `workers`: how many processes rehearse a large fleet.
@@ -79,17 +84,23 @@ def run_drills(
 
     return [
         DrillResult(
-            drill, start, tuple(row(drill, domain) for domain in domains[drill.id]),
+            drill,
+            start,
+            tuple(row(drill, domain) for domain in domains[drill.id]),
             None if domains[drill.id] else drill.lost_nothing(clusters),
         )
         for drill in drills
-    ]  # fmt: skip
+    ]
 
 
 def _outages(
-    trial: Rehearsal, fleet: FleetWithPolicies, wanted: dict[frozenset[str], datetime], start: datetime,
-    cache: Path | None, workers: int,
-) -> tuple[Facts, dict[frozenset[str], tuple[OutageStep, ...]]]:  # fmt: skip
+    trial: Rehearsal,
+    fleet: FleetWithPolicies,
+    wanted: dict[frozenset[str], datetime],
+    start: datetime,
+    cache: Path | None,
+    workers: int,
+) -> tuple[Facts, dict[frozenset[str], tuple[OutageStep, ...]]]:
     if not wanted:
         return {}, {}
     memo = OutageMemo.of(cache, trial, start)
@@ -135,6 +146,9 @@ def broken_by(
         return []
     fleet = check_snapshot(snapshot_of(before))
     known = [drill for drill in fleet.compiled.of(Drill) if drill.id in failing]
-    earlier = {found.message for result in run_drills(before, fleet, known, start, cache=cache, workers=workers)
-               for found in result.findings}  # fmt: skip
+    earlier = {
+        found.message
+        for result in run_drills(before, fleet, known, start, cache=cache, workers=workers)
+        for found in result.findings
+    }
     return [found for result in failing.values() for found in result.findings if found.message not in earlier]

@@ -28,8 +28,13 @@ from muster.rules.rollouts.status import ROLLED_OUT
 Facts: TypeAlias = Mapping[str, Tree]
 #: The kinds that facts are about.
 KINDS: Final[tuple[Kind, ...]] = (
-    *CLUSTERS, PLACEMENT, PLACEMENT_DECISION, CLUSTER_POOL, ROLLOUT, MULTI_CLUSTER_INGRESS
-)  # fmt: skip
+    *CLUSTERS,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    CLUSTER_POOL,
+    ROLLOUT,
+    MULTI_CLUSTER_INGRESS,
+)
 
 
 def facts_of(bodies: Iterable[Tree]) -> Iterator[tuple[str, Tree]]:
@@ -66,7 +71,7 @@ def _fact(id_: ObjectId, body: Tree) -> Tree:
             for location in mappings_at(body, "status", "serviceLocations")
             for cluster in location.get("clusters") or ()
         ]
-    }  # fmt: skip
+    }
 
 
 def _status(body: Tree, type_: str) -> str | None:

@@ -88,8 +88,9 @@ def _changed_facts(settled: Settled) -> dict[str, Tree]:
     gone = (path.split("/") for path, text in settled.files.items() if text is None)
     ids = (
         PLACEMENT_DECISION.id(name.removesuffix(".yaml"), namespace)
-        for _, folder, *_, namespace, name in gone if folder == PLACEMENT_DECISION.folder
-    )  # fmt: skip
+        for _, folder, *_, namespace, name in gone
+        if folder == PLACEMENT_DECISION.folder
+    )
     return {**{str(id_): None for id_ in ids}, **dict(facts_of(written))}
 
 
@@ -115,9 +116,17 @@ class OutageBase:
         repository, state = self.trial.repository, self.trial.state
         assert state is not None
         return OutageWork(
-            tuple(sorted(lost)), self._put_back(lost), repository.git_dir, dict(repository.git.environ),
-            self.trial.commit, self.trial.heard, self.trial.memory, state.path, self.start, self.until,
-        )  # fmt: skip
+            tuple(sorted(lost)),
+            self._put_back(lost),
+            repository.git_dir,
+            dict(repository.git.environ),
+            self.trial.commit,
+            self.trial.heard,
+            self.trial.memory,
+            state.path,
+            self.start,
+            self.until,
+        )
 
     def _put_back(self, lost: Collection[str]) -> Edits:
         """The files with the Leases of lost clusters, as they were; the others in the same files are renewed."""
@@ -126,8 +135,9 @@ class OutageBase:
         supposition = Supposition(self.fleet)
         renewals(
             supposition,
-            (beat for beat in self.agents if beat.cluster not in lost and _where(beat) in sources), self.until,
-        )  # fmt: skip
+            (beat for beat in self.agents if beat.cluster not in lost and _where(beat) in sources),
+            self.until,
+        )
         edits: dict[tuple[str, str], bytes | None] = {where: source.read() for where, source in sources.items()}
         edits |= supposition.edits
         notes = (("", annotations_path(MANAGED_CLUSTER.id(beat.cluster))) for beat in silent)

@@ -23,9 +23,8 @@ def print_result(result: DrillResult) -> None:
     drill, rows = result.drill, result.rows
     columns = [cell.object for cell in rows[0][1]] if rows else []
     shown = [
-        n for n in range(len(columns))
-        if len(columns) <= _MOST_COLUMNS or any(_happens(cells[n]) for _, cells in rows)
-    ]  # fmt: skip
+        n for n in range(len(columns)) if len(columns) <= _MOST_COLUMNS or any(_happens(cells[n]) for _, cells in rows)
+    ]
     busy = [(domain, cells) for domain, cells in rows if len(rows) <= _MOST_ROWS or any(map(_happens, cells))]
     span = format_duration(drill.span)
     title = f"{drill.id}: agents stop at {format_time(result.start)}, for {span}"
@@ -72,9 +71,11 @@ def result_document(result: DrillResult) -> Tree:
 
 def _cell_document(cell: Cell) -> Tree:
     return {
-        "object": object_document(cell.object), "ok": not cell.broken, "broken": list(_spells(cell.broken)),
+        "object": object_document(cell.object),
+        "ok": not cell.broken,
+        "broken": list(_spells(cell.broken)),
         "held": list(_spells(cell.held)),
-    }  # fmt: skip
+    }
 
 
 def _spells(spells: tuple[Spell, ...]) -> Iterator[Tree]:

@@ -35,12 +35,17 @@ NO_LABELS = Labels()
 _NONE: Mapping[str, str] = MappingProxyType({})
 _CONDITIONS = ("status", "conditions")
 _DENIED: Tree = {
-    "type": "Denied", "status": "True", "reason": "MusterDeny", "message": "This request was denied by muster deny.",
-}  # fmt: skip
+    "type": "Denied",
+    "status": "True",
+    "reason": "MusterDeny",
+    "message": "This request was denied by muster deny.",
+}
 _APPROVED: Tree = {
-    "type": "Approved", "status": "True", "reason": "MusterAccept",
+    "type": "Approved",
+    "status": "True",
+    "reason": "MusterAccept",
     "message": "This request was approved by muster accept.",
-}  # fmt: skip
+}
 
 
 def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) -> None:

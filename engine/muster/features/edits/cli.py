@@ -192,8 +192,14 @@ def uncordon(clusters: tuple[str, ...], into: Destination) -> int:
 
 @click.command()
 @clusters_named()
-@click.option("--timeout", type=options.DurationType(), default="5m", show_default=True, metavar="DURATION",
-              help="How long to wait until no placement chooses them; 0s looks once.")  # fmt: skip
+@click.option(
+    "--timeout",
+    type=options.DurationType(),
+    default="5m",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to wait until no placement chooses them; 0s looks once.",
+)
 @options.repo_option
 @edit_options
 @options.now_option
@@ -219,8 +225,14 @@ def drain(clusters: tuple[str, ...], now: datetime, timeout: timedelta, into: De
 
 @click.command()
 @clusters_named(required=False)
-@click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
-              help="Deny this certificate request, or revoke its certificate. Repeatable.")  # fmt: skip
+@click.option(
+    "--request",
+    "requests",
+    multiple=True,
+    callback=names,
+    metavar="NAME",
+    help="Deny this certificate request, or revoke its certificate. Repeatable.",
+)
 @options.repo_option
 @edit_options
 def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]) -> int:
@@ -249,8 +261,14 @@ def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]
 
 @click.command()
 @clusters_named()
-@click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
-              help="Adopt this label, which the agent requests. Repeatable.")  # fmt: skip
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    callback=names,
+    metavar="KEY",
+    help="Adopt this label, which the agent requests. Repeatable.",
+)
 @click.option("--with-labels", is_flag=True, help="Adopt all labels that the agents request.")
 @options.repo_option
 @edit_options

@@ -208,8 +208,9 @@ def _path_exists(path: str) -> EditRefusedError:
 def _refuse_new_errors(draft: Draft, after: Fleet) -> None:
     before = {(finding.code, finding.object, finding.message) for finding in draft.fleet.findings}
     new = [
-        finding for finding in after.sorted_findings()
+        finding
+        for finding in after.sorted_findings()
         if finding.severity is Severity.ERROR and (finding.code, finding.object, finding.message) not in before
-    ]  # fmt: skip
+    ]
     if new:
         raise EditRefusedError("the fleet would not be valid afterwards, so nothing was committed", findings=new)

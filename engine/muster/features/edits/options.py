@@ -98,10 +98,13 @@ class Destination:
         say(*recover(repository), err=True)
         try:
             done = commit_edit(
-                repository, change, subject,
-                branch=self.branch or target_branch(repository), remote=self.remote if self.push else None,
+                repository,
+                change,
+                subject,
+                branch=self.branch or target_branch(repository),
+                remote=self.remote if self.push else None,
                 attempts=branch_attempts(),
-            )  # fmt: skip
+            )
         except EditRefusedError as refused:
             say(f"error: {refused}", err=True)
             if refused.hint:

@@ -61,9 +61,11 @@ def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> 
 #: Keeps new decisions off a cluster, and makes those that chose it leave it.
 CORDONED, DRAINED = "muster.dev/cordoned", "muster.dev/drained"
 _EFFECTS = {
-    (MANAGED_CLUSTER.name, CORDONED): "NoSelectIfNew", (MANAGED_CLUSTER.name, DRAINED): "NoSelect",
-    (KARMADA_CLUSTER.name, CORDONED): "NoSchedule", (KARMADA_CLUSTER.name, DRAINED): "NoExecute",
-}  # fmt: skip
+    (MANAGED_CLUSTER.name, CORDONED): "NoSelectIfNew",
+    (MANAGED_CLUSTER.name, DRAINED): "NoSelect",
+    (KARMADA_CLUSTER.name, CORDONED): "NoSchedule",
+    (KARMADA_CLUSTER.name, DRAINED): "NoExecute",
+}
 
 
 def mark(draft: Draft, clusters: Iterable[str], key: str) -> None:
@@ -100,9 +102,10 @@ def _add(draft: Draft, id_: ObjectId, edit: TaintEdit) -> None:
 
 def _remove(draft: Draft, id_: ObjectId, edit: TaintEdit) -> None:
     places = [
-        (part, index) for part, index, taint in draft.items(id_, _LIST)
+        (part, index)
+        for part, index, taint in draft.items(id_, _LIST)
         if taint.get("key") == edit.key and edit.effect in ("", taint.get("effect"))
-    ]  # fmt: skip
+    ]
     if not places:
         raise EditRefusedError(f"no file has taint {edit} of {id_}", _derived_hint(draft, id_, edit))
     for part, index in sorted(places, key=lambda pair: pair[1], reverse=True):

@@ -78,9 +78,10 @@ class _FilesAtEnds:
     def _lines(self, path: str, chosen: Collection[tuple[int, tuple[str, ...], tuple[str, ...]]]) -> Iterator[bytes]:
         for change, old in self._blocks(path):
             key = None if change is None else (change.line, change.removed, change.added)
-            yield from (line.encode("utf-8", "surrogateescape") for line in (
-                change.added if change is not None and key in chosen else old
-            ))  # fmt: skip
+            yield from (
+                line.encode("utf-8", "surrogateescape")
+                for line in (change.added if change is not None and key in chosen else old)
+            )
 
     def _blocks(self, path: str) -> Iterator[tuple[ChangedLines | None, Sequence[str]]]:
         """The blocks of a file, with what each is replaced by; None for the same lines."""
@@ -165,9 +166,10 @@ def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now
     NothingDecided if the field has the same value before and after.
     """
     changed = [
-        change for change in changed_paths(trial.repository, trial.commit, end)
+        change
+        for change in changed_paths(trial.repository, trial.commit, end)
         if not change.path.startswith(FOLDER) and _is_read(change.path)
-    ]  # fmt: skip
+    ]
     trial.step(now)  # what is due before the changes is not their doing
 
     def content(blob: Blob | None) -> bytes | None:
@@ -221,14 +223,22 @@ def cause_text(cause: Cause, id_: ObjectId) -> str:
 def cause_document(cause: Cause, id_: ObjectId) -> Tree:
     """Return the same as JSON data."""
     return {
-        "object": object_document(id_), "before": dict(cause.before), "after": dict(cause.after),
-        "files": cause.files, "smallest": cause.smallest,
+        "object": object_document(id_),
+        "before": dict(cause.before),
+        "after": dict(cause.after),
+        "files": cause.files,
+        "smallest": cause.smallest,
         "changes": [
-            {"path": one.path, "line": one.line, "whole": one.whole or None,
-             "removed": [] if one.whole else list(one.removed), "added": [] if one.whole else list(one.added)}
+            {
+                "path": one.path,
+                "line": one.line,
+                "whole": one.whole or None,
+                "removed": [] if one.whole else list(one.removed),
+                "added": [] if one.whole else list(one.added),
+            }
             for one in cause.changes
         ],
-    }  # fmt: skip
+    }
 
 
 def _short(value: Tree) -> str:

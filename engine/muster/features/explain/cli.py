@@ -36,9 +36,15 @@ _RECENT = timedelta(days=30)
 @options.source_options
 @options.state_option
 def explain(
-    target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str,
-    cause: str | None, how: bool,
-) -> int:  # fmt: skip
+    target: str,
+    field: str,
+    source: options.Source,
+    state: Path | None,
+    supposed: Supposed,
+    output: str,
+    cause: str | None,
+    how: bool,
+) -> int:
     """Explain why an object is as it is: the rule that decided each field, its expression with the value of each part,
     the inputs with file, line, commit and author, how each deadline is computed, and how long the result holds.
 

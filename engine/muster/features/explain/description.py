@@ -172,10 +172,14 @@ def _stages(body: Tree) -> Iterator[str]:
     stages = mappings_at(body, "status", "stages")
     current = dig(body, "status", "stage")
     cells = [
-        [str(stage["name"]), str(stage["clusters"]), "yes" if stage["name"] == current else "",
-         ", ".join(f"{number} {state}" for state, number in stage.items() if state not in ("name", "clusters"))]
+        [
+            str(stage["name"]),
+            str(stage["clusters"]),
+            "yes" if stage["name"] == current else "",
+            ", ".join(f"{number} {state}" for state, number in stage.items() if state not in ("name", "clusters")),
+        ]
         for stage in stages
-    ]  # fmt: skip
+    ]
     if stages:
         yield from _table(["NAME", "CLUSTERS", "NOW", "STATES"], cells)
 
@@ -201,9 +205,10 @@ def _reports(run: Run, id_: ObjectId) -> Iterator[str]:
     if not (is_cluster(id_) or NODE_POOL.has(id_)):
         return
     bodies = [
-        run.fleet.whole(obj.id) for obj in run.fleet.of(ADAPTER_REPORT)
+        run.fleet.whole(obj.id)
+        for obj in run.fleet.of(ADAPTER_REPORT)
         if dig(obj.spec, "resource", "name") == id_.name and dig(obj.spec, "resource", "kind") == id_.kind
-    ]  # fmt: skip
+    ]
     if bodies:
         headings, cells = rows(ADAPTER_REPORT.name, bodies, run.now, namespaced=True)
         yield from _table(headings, cells)

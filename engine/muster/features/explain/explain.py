@@ -96,11 +96,15 @@ def decided_values(run: Run, id_: ObjectId, field: str) -> dict[str, Tree]:
         return dict(named)
     values: dict[str, Tree] = {
         field_label(path): _timeless(decision.value)
-        for path, decision in fleet.decisions(id_).items() if decision.value is not None
-    }  # fmt: skip
+        for path, decision in fleet.decisions(id_).items()
+        if decision.value is not None
+    }
     values |= {f"held {held.effect}": held.reason for held in fleet.held if held.object == id_}
-    return {label: value for label, value in sorted(values.items())
-            if (_is_named(label, field) if field else not _is_bookkeeping(label))}  # fmt: skip
+    return {
+        label: value
+        for label, value in sorted(values.items())
+        if (_is_named(label, field) if field else not _is_bookkeeping(label))
+    }
 
 
 #: Fields that say since when, or about which version of an object.
@@ -181,15 +185,28 @@ def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, one: Held | Pul
 def _of_wake(reader: Reader, seen: _Seen, wake: Wake) -> _Entry:
     label = "next change by time"
     return label, lambda: _explained(
-        reader, seen, wake.because, sort="wake", label=label, value=format_time(wake.horizon), since=None,
+        reader,
+        seen,
+        wake.because,
+        sort="wake",
+        label=label,
+        value=format_time(wake.horizon),
+        since=None,
         until=wake.horizon,
-    )  # fmt: skip
+    )
 
 
 def _explained(
-    reader: Reader, seen: _Seen, because: Because, *, sort: str, label: str, value: Tree,
-    since: datetime | None, until: datetime | None,
-) -> Explained:  # fmt: skip
+    reader: Reader,
+    seen: _Seen,
+    because: Because,
+    *,
+    sort: str,
+    label: str,
+    value: Tree,
+    since: datetime | None,
+    until: datetime | None,
+) -> Explained:
     rule_of, rule_at = _rule(because)
     policies = {read.object for read in because.inputs if read.object is not None}
     evaluated = list(_evaluated(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))

@@ -103,22 +103,26 @@ def _candidates(
         yield CandidateChange("accept the cluster", declared.id, lambda spec: {**spec, "hubAcceptsClient": True})
     for taint in mappings_at(declared.spec, "taints"):
         yield CandidateChange(
-            f"remove its taint {taint.get('key')}:{taint.get('effect')}", declared.id,
+            f"remove its taint {taint.get('key')}:{taint.get('effect')}",
+            declared.id,
             lambda spec, gone=taint: {**spec, "taints": [one for one in spec.get("taints") or () if one != gone]},  # type: ignore[misc]
-        )  # fmt: skip
+        )
     for key in sorted({str(taint.get("key")) for taint in taints}):
         yield CandidateChange(
-            f"tolerate {key}", placement,
+            f"tolerate {key}",
+            placement,
             lambda spec, key=key: {  # type: ignore[misc]
-                **spec, "tolerations": [*(spec.get("tolerations") or ()), {"key": key, "operator": "Exists"}]
+                **spec,
+                "tolerations": [*(spec.get("tolerations") or ()), {"key": key, "operator": "Exists"}],
             },
-        )  # fmt: skip
+        )
     for name in ("predicates", "spreadPolicy"):
         if name in fleet.objects[placement].spec:
             yield CandidateChange(
-                f"remove {name}", placement,
+                f"remove {name}",
+                placement,
                 lambda spec, gone=name: {field: value for field, value in spec.items() if field != gone},  # type: ignore[misc]
-            )  # fmt: skip
+            )
 
 
 def _numbers(fleet: Fleet, placement: ObjectId) -> range:

@@ -23,9 +23,13 @@ from muster.run.explained import Read
 
 #: Names for the entries of a policy's lists.
 _ENTRIES: Final = {
-    "rules": "rule", "matchConditions": "matchCondition", "taints": "taint", "decisionMatches": "decisionMatch",
-    "validations": "validation", "auditAnnotations": "auditAnnotation",
-}  # fmt: skip
+    "rules": "rule",
+    "matchConditions": "matchCondition",
+    "taints": "taint",
+    "decisionMatches": "decisionMatch",
+    "validations": "validation",
+    "auditAnnotations": "auditAnnotation",
+}
 #: The variables that hold conditions by type.
 _CONDITION_VARIABLES: Final = frozenset(("conditions", "reported", "previous"))
 _CONDITIONS: Final[Path] = ("status", "conditions")

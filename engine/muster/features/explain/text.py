@@ -143,13 +143,17 @@ def explanation_document(found: Explanation, blame: Blame) -> Tree:
         "fields": [_field_document(one, blame) for one in found.fields],
         "choices": [
             {
-                "cluster": one.cluster, "chosen": one.selected, "rule": one.rule, "why": one.text, "rank": one.rank,
+                "cluster": one.cluster,
+                "chosen": one.selected,
+                "rule": one.rule,
+                "why": one.text,
+                "rank": one.rank,
                 "total": one.total,
                 "scores": [{"prioritizer": s.prioritizer, "weight": s.weight, "score": s.score} for s in one.scores],
             }
             for one in found.choices
         ],
-    }  # fmt: skip
+    }
 
 
 def _field_document(one: Explained, blame: Blame) -> Tree:
@@ -162,7 +166,10 @@ def _field_document(one: Explained, blame: Blame) -> Tree:
         "expressions": [_rule_document(rule) for rule in one.asked],
         "inputs": [
             {
-                "name": r.label, "value": r.value, "place": _place(r.place, blame), "since": _time(r.since),
+                "name": r.label,
+                "value": r.value,
+                "place": _place(r.place, blame),
+                "since": _time(r.since),
                 "until": _time(r.until),
             }
             for r in one.reads
@@ -176,14 +183,18 @@ def _field_document(one: Explained, blame: Blame) -> Tree:
             for deadline in one.deadlines
         ],
         "until": _time(one.until),
-    }  # fmt: skip
+    }
 
 
 def _rule_document(rule: EvaluatedRule) -> Tree:
     parts = [{"offset": p.offset, "label": p.label, "state": p.state, "value": p.shown} for p in rule.trace.parts]
     return {
-        "name": rule.title, "decides": rule.decides, "text": rule.trace.text, "gave": rule.gave, "parts": parts,
-    }  # fmt: skip
+        "name": rule.title,
+        "decides": rule.decides,
+        "text": rule.trace.text,
+        "gave": rule.gave,
+        "parts": parts,
+    }
 
 
 def _place(place: Place | None, blame: Blame) -> Tree:

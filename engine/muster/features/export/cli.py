@@ -29,10 +29,22 @@ def command() -> None:
 
 @command.command(short_help="Print the configuration of a load balancer.")
 @click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
-@click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
-              help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
-@click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
-              help="Where the load balancer listens.")  # fmt: skip
+@click.option(
+    "--format",
+    "format_",
+    default="nginx",
+    show_default=True,
+    metavar="NAME",
+    help="For which load balancer: nginx, or what a plug-in adds.",
+)
+@click.option(
+    "--listen",
+    type=click.IntRange(1, 65535),
+    default=80,
+    show_default=True,
+    metavar="PORT",
+    help="Where the load balancer listens.",
+)
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--reload", "reload_", default="", metavar="COMMAND", help="With --out: run this after FILE has changed.")
 @click.option("--follow", is_flag=True, help="With --out: go on until stopped, and write FILE when it changes.")
@@ -40,9 +52,16 @@ def command() -> None:
 @options.follow_interval_option
 @options.source_options
 def endpoints(
-    ingress: str | None, source: options.Source, format_: str, listen: int, out: Path | None, reload_: str,
-    follow: bool, remote: str | None, interval: float,
-) -> int:  # fmt: skip
+    ingress: str | None,
+    source: options.Source,
+    format_: str,
+    listen: int,
+    out: Path | None,
+    reload_: str,
+    follow: bool,
+    remote: str | None,
+    interval: float,
+) -> int:
     """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
 
     Addresses come from EndpointSlices in the clusters of status.serviceLocations. Those in status.trafficBlockClusters
@@ -101,8 +120,9 @@ def _routing(run: "Run", ingress: str | None) -> "Routing":
     from muster.features.export.endpoints import routing
 
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
-        raise TryAgainError(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: "
-                            "nothing is printed")  # fmt: skip
+        raise TryAgainError(
+            f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is printed"
+        )
     return routing(run.fleet, _ingresses(run.fleet, ingress))
 
 

@@ -91,10 +91,12 @@ class Routing:
     @property
     def backends(self) -> tuple[Backend, ...]:
         """Every backend once, by ingress, Service and port."""
-        return tuple(sorted(
-            dict.fromkeys(route.backend for route in self.routes),
-            key=lambda backend: (backend.ingress, backend.service, backend.port),
-        ))  # fmt: skip
+        return tuple(
+            sorted(
+                dict.fromkeys(route.backend for route in self.routes),
+                key=lambda backend: (backend.ingress, backend.service, backend.port),
+            )
+        )
 
 
 def routing(fleet: Fleet, ingresses: Iterable[Object]) -> Routing:

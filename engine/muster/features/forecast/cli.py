@@ -20,9 +20,11 @@ _USUAL, _LONGEST = timedelta(hours=1), timedelta(days=30)
 
 @click.command()
 @click.option(
-    "--for", "span", type=options.DurationType(),
+    "--for",
+    "span",
+    type=options.DurationType(),
     help="How far to look ahead.  [default: 1h; with --all-well until all rollouts end, at most 30d]",
-)  # fmt: skip
+)
 @click.option(
     "--all-well",
     is_flag=True,
@@ -43,9 +45,18 @@ _USUAL, _LONGEST = timedelta(hours=1), timedelta(days=30)
 @options.now_option
 @options.state_option
 def command(
-    repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta | None,
-    all_well: bool, renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
-) -> int:  # fmt: skip
+    repo: Path,
+    rev: str | None,
+    offline: bool,
+    now: datetime,
+    state: Path | None,
+    span: timedelta | None,
+    all_well: bool,
+    renew: tuple[str, ...],
+    pulses: bool,
+    supposed: Supposed,
+    output: str,
+) -> int:
     """Show what happens next without new input: transitions, effects and what budgets hold, each at its exact time.
     Nothing is written.
 

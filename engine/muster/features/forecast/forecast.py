@@ -80,9 +80,14 @@ class RenewingAgents:
 
 
 def instants(
-    rehearsal: Rehearsal, now: datetime, until: datetime, agents: ForecastAgents | None = None, *, pulses: bool = False,
+    rehearsal: Rehearsal,
+    now: datetime,
+    until: datetime,
+    agents: ForecastAgents | None = None,
+    *,
+    pulses: bool = False,
     ends: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[datetime, Settled]]:  # fmt: skip
+) -> Iterator[tuple[datetime, Settled]]:
     """Yield the result of the run at `now`, and at each instant until `until`, included, at which time alone changes
     something. `pulses`: also if only a pulse becomes due. `ends`: asked after each run whether to stop.
     """
@@ -102,9 +107,14 @@ def instants(
 
 
 def forecast(
-    rehearsal: Rehearsal, now: datetime, until: datetime, agents: ForecastAgents | None = None, *, pulses: bool = False,
+    rehearsal: Rehearsal,
+    now: datetime,
+    until: datetime,
+    agents: ForecastAgents | None = None,
+    *,
+    pulses: bool = False,
     ends: Callable[[], bool] = lambda: False,
-) -> Iterator[Moment]:  # fmt: skip
+) -> Iterator[Moment]:
     """Yield what happens from now to `until`, both included, in order.
 
     `pulses`: include pulses. They are many, as no adapter answers them, and they change nothing else. `ends`: asked
@@ -117,9 +127,12 @@ def forecast(
             begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
             held = {key: one for key, one in holds.items() if key not in begun}
         moment = Moment(
-            at, tuple(settled.changes), tuple(one for key, one in holds.items() if key not in held),
-            tuple(sorted(held.keys() - holds.keys())), settled.last.fleet.pulses if pulses else (),
-        )  # fmt: skip
+            at,
+            tuple(settled.changes),
+            tuple(one for key, one in holds.items() if key not in held),
+            tuple(sorted(held.keys() - holds.keys())),
+            settled.last.fleet.pulses if pulses else (),
+        )
         if moment:
             yield moment
         held = holds

@@ -136,11 +136,12 @@ class RolloutForecasts:
 def _of_rollout(id_: ObjectId, body: Tree) -> RolloutForecast | None:
     stages = {
         str(one["name"]): StageForecast(
-            str(one["name"]), one.get("clusters", 0),
+            str(one["name"]),
+            one.get("clusters", 0),
             {state: number for state, number in one.items() if isinstance(number, int) and state != "clusters"},
         )
         for one in mappings_at(body, "status", "stages")
-    }  # fmt: skip
+    }
     return _with_condition(id_, body, ROLLED_OUT, str(dig(body, "status", "revision") or ""), stages)
 
 
@@ -226,13 +227,17 @@ def rollout_document(one: RolloutForecast, approvals: Iterable[SupposedApproval]
         "at": _time(one.at),
         "stages": [
             {
-                "name": stage.name or None, "clusters": stage.clusters, "succeeded": stage.succeeded,
-                "failed": stage.failed, "inChange": stage.in_change, "at": _time(stage.at),
+                "name": stage.name or None,
+                "clusters": stage.clusters,
+                "succeeded": stage.succeeded,
+                "failed": stage.failed,
+                "inChange": stage.in_change,
+                "at": _time(stage.at),
                 "approval": _approval(asked.get(stage.name)),
             }
             for stage in one.stages.values()
         ],
-    }  # fmt: skip
+    }
 
 
 def _approval(approval: SupposedApproval | None) -> Tree:

@@ -116,9 +116,10 @@ class SupposedSuccess:
         new = [
             SupposedApproval(held.object, held.effect, held.wait.topic, held.wait.since)
             for held in fleet.held
-            if held.wait is not None and asks_for_rollout(held)
+            if held.wait is not None
+            and asks_for_rollout(held)
             and (held.object, held.effect, held.wait.since) not in known
-        ]  # fmt: skip
+        ]
         if new:
             self.approvals += new
             self._supposition.approve((str(one.object), one.effect, one.asked) for one in self.approvals)
@@ -168,10 +169,16 @@ class SupposedSuccess:
     def _report(self, id_: ObjectId, generation: int, now: datetime) -> None:
         self._reported[id_] = generation
         conditions = [
-            {"type": type_, "status": status, "reason": "Supposed", "message": "", "observedGeneration": generation,
-             "lastTransitionTime": format_time(now)}
+            {
+                "type": type_,
+                "status": status,
+                "reason": "Supposed",
+                "message": "",
+                "observedGeneration": generation,
+                "lastTransitionTime": format_time(now),
+            }
             for type_, status in ((APPLIED, "True"), (AVAILABLE, "True"), (PROGRESSING, "False"))
-        ]  # fmt: skip
+        ]
         obj = self.fleet.objects.get(id_)
         parts = [part for part in obj.parts if part.layer is Layer.INPUT and "status" in part.body] if obj else []
         for part in parts:
@@ -189,9 +196,10 @@ def _with_gates(body: Tree, *, passes: str, common: bool, whole: bool) -> Tree:
     def edited(gates: Iterable[Tree]) -> list[Tree]:
         return [
             {"name": gate["name"], "expression": f"({passes}) || ({gate['expression']})"}
-            if isinstance(gate, dict) and {"name", "expression"} <= gate.keys() else gate
+            if isinstance(gate, dict) and {"name", "expression"} <= gate.keys()
+            else gate
             for gate in gates
-        ]  # fmt: skip
+        ]
 
     spec = dict(body["spec"])
     if spec.get("gate"):
@@ -200,10 +208,11 @@ def _with_gates(body: Tree, *, passes: str, common: bool, whole: bool) -> Tree:
         spec["gate"] = edited([_AVAILABLE])
     if isinstance(spec.get("stages"), list):
         spec["stages"] = [
-            stage if not isinstance(stage, dict) or (common and not stage.get("gate"))
+            stage
+            if not isinstance(stage, dict) or (common and not stage.get("gate"))
             else {**stage, "gate": edited(stage.get("gate") or [_AVAILABLE])}
             for stage in spec["stages"]
-        ]  # fmt: skip
+        ]
     return {**body, "spec": spec}
 
 

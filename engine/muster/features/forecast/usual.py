@@ -75,9 +75,14 @@ def _bodies(repository: Repository, commit: str, ids: Iterable[ObjectId]) -> Ite
         return ()
     found: dict[ObjectId, list[Tree]] = {}
     log = read_log(
-        repository, derived_commit_of(repository, commit), paths=paths, first_parent=True, changes=True,
-        most=_VERSIONS, oldest_first=True,
-    )  # fmt: skip
+        repository,
+        derived_commit_of(repository, commit),
+        paths=paths,
+        first_parent=True,
+        changes=True,
+        most=_VERSIONS,
+        oldest_first=True,
+    )
     for change in (change for one in log for change in one.changes if change.path in paths and change.new):
         assert change.new is not None
         data = repository.objects.blob(change.new.oid)

@@ -139,8 +139,9 @@ class ChangeListing:
         current = {name_of(body): body for body in objects}
         events = [
             ("MODIFIED" if name in self._known else "ADDED", body)
-            for name, body in current.items() if self._known.get(name) != body
-        ]  # fmt: skip
+            for name, body in current.items()
+            if self._known.get(name) != body
+        ]
         events += [("DELETED", body) for name, body in self._known.items() if name not in current]
         self._known = current
         if not self._listing.is_table:

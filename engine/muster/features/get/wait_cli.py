@@ -94,18 +94,35 @@ def _has_revision(body: Tree, revision: str) -> bool:
 @click.command()
 @click.argument("target", metavar="KIND/NAME", shell_complete=completion.targets)
 @click.argument("names", metavar="[NAME]", nargs=-1, shell_complete=completion.names)
-@click.option("--for", "expected", required=True, type=options.ParsedType("expectation", _expected), metavar="WHAT",
-              help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a Placement, or "
-              "revision=REVISION of a Rollout or a cluster.")  # fmt: skip
-@click.option("--timeout", type=options.DurationType(), default="30s", show_default=True, metavar="DURATION",
-              help="How long to wait; 0s asks once.")  # fmt: skip
+@click.option(
+    "--for",
+    "expected",
+    required=True,
+    type=options.ParsedType("expectation", _expected),
+    metavar="WHAT",
+    help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a Placement, or "
+    "revision=REVISION of a Rollout or a cluster.",
+)
+@click.option(
+    "--timeout",
+    type=options.DurationType(),
+    default="30s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to wait; 0s asks once.",
+)
 @click.option("--remote", metavar="NAME", help="Follow the branch of this remote.")
 @options.follow_interval_option
 @options.source_options
 def command(
-    target: str, names: Sequence[str], source: options.Source, expected: _Expectation, timeout: timedelta,
-    remote: str | None, interval: float,
-) -> int:  # fmt: skip
+    target: str,
+    names: Sequence[str],
+    source: options.Source,
+    expected: _Expectation,
+    timeout: timedelta,
+    remote: str | None,
+    interval: float,
+) -> int:
     """Wait until an object has a condition, a Placement a cluster, or a Rollout or cluster a revision.
 
     The object need not exist yet. The exit code is 0 when it happens, and 1 after the timeout.
@@ -150,8 +167,11 @@ def command(
 
 def _conditions(seen: Sequence[Tree], expected: _Expectation) -> str:
     """The conditions of an object that has not come to what was expected; of those, the expected one if it has that."""
-    statuses = {str(condition.get("type")): str(condition.get("status")) for body in seen
-             for condition in mappings_at(body, "status", "conditions")}  # fmt: skip
+    statuses = {
+        str(condition.get("type")): str(condition.get("status"))
+        for body in seen
+        for condition in mappings_at(body, "status", "conditions")
+    }
     if expected.sort == "condition" and expected.name in statuses:
         return f"{expected.name} is {statuses[expected.name]}"
     if expected.sort == "condition" and (hint := did_you_mean(expected.name, statuses)):

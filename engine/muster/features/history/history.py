@@ -147,9 +147,10 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     choices = [one for one in _choices(repository, commit, id_) if one.at <= until] if PLACEMENT.has(id_) else []
     placed = {one.commit for one in choices}  # they say more than the numbers of clusters in fields
     decided = (
-        one for one in _transitions(id_, versions)
+        one
+        for one in _transitions(id_, versions)
         if one.change.field not in shown and not (one.commit in placed and one.change.fact.sort in UNTOLD)
-    )  # fmt: skip
+    )
     found = sorted([*edits, *decided, *choices], key=lambda one: one.at)
     transitions = [one for one in found if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
@@ -236,8 +237,10 @@ def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Tra
             parts[decision] = chosen([(decision, _body(version))]).get(id_, frozenset())
         after = frozenset[str]().union(*parts.values())
         before = after if version.first else before
-        for change in (*(joined(id_, name) for name in sorted(after - before)),
-                       *(departed(id_, name) for name in sorted(before - after))):  # fmt: skip
+        for change in (
+            *(joined(id_, name) for name in sorted(after - before)),
+            *(departed(id_, name) for name in sorted(before - after)),
+        ):
             yield Transition(change, version.time, version.commit, version.author, version.source)
         before = after
 
@@ -322,8 +325,13 @@ def history_document(found: ObjectHistory) -> Tree:
         "begins": None if found.begins is None else format_time(found.begins),
         "transitions": [
             {
-                "at": format_time(one.at), "commit": one.commit, "author": one.author, "source": one.source or None,
-                "field": one.change.field, "before": one.change.before, "after": one.change.after,
+                "at": format_time(one.at),
+                "commit": one.commit,
+                "author": one.author,
+                "source": one.source or None,
+                "field": one.change.field,
+                "before": one.change.before,
+                "after": one.change.after,
                 "note": one.change.note,
                 "heartbeats": [
                     {"ref": heartbeat.ref, "commit": heartbeat.commit, "renewed": heartbeat.renewed or None}
@@ -338,4 +346,4 @@ def history_document(found: ObjectHistory) -> Tree:
             for stay in found.stays
         ],
         "availability": found.availability,
-    }  # fmt: skip
+    }

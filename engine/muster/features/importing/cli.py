@@ -30,20 +30,24 @@ _SECRETS = ("Secret", "v1")
 
 
 @click.command()
-@click.argument("dumps", metavar="DIR|FILE|-...", nargs=-1, required=True,
-                type=click.Path(exists=True, allow_dash=True))  # fmt: skip
+@click.argument(
+    "dumps", metavar="DIR|FILE|-...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True)
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @click.option(
     "--replace", is_flag=True, help="Write objects anew that an earlier import wrote. Edits to them are lost."
 )
-@click.option("--without-reports", is_flag=True,
-              help="Leave out what agents report, for a hub that muster relay --from-hub reads.")  # fmt: skip
+@click.option(
+    "--without-reports",
+    is_flag=True,
+    help="Leave out what agents report, for a hub that muster relay --from-hub reads.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Name every file that is written.")
 @options.output_option("text", "json")
 @options.repo_option
 def command(
     dumps: tuple[str, ...], repo: Path, dry_run: bool, replace: bool, without_reports: bool, verbose: bool, output: str
-) -> int:  # fmt: skip
+) -> int:
     """Import the objects of a live hub from what kubectl get -o yaml (or json) printed.
 
     A dump is a file, a folder of files, or - for standard input, with any number of documents and lists. What people
@@ -64,13 +68,22 @@ def command(
         raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
     root = worktree_root(repo)
     if not (root / ".git").exists() and not (root / "fleet.yaml").is_file():
-        raise RepositoryError(f"there is no work tree of a fleet at {root}, into which files could be written",
-                              "Make one with muster init, or give it with --repo.")  # fmt: skip
+        raise RepositoryError(
+            f"there is no work tree of a fleet at {root}, into which files could be written",
+            "Make one with muster init, or give it with --repo.",
+        )
     with working("reading the dump"):
         findings: list[Finding] = []
         files = list(dump_files(dumps, sys.stdin.buffer, findings))
-        done = plan_import(root, snapshot_of(repo, None, worktree=True), files, os.environ, replacing=replace,
-                           without_reports=without_reports, present=options.present())  # fmt: skip
+        done = plan_import(
+            root,
+            snapshot_of(repo, None, worktree=True),
+            files,
+            os.environ,
+            replacing=replace,
+            without_reports=without_reports,
+            present=options.present(),
+        )
         if not dry_run:
             done = write_import(root, done)
     findings += done.findings

@@ -48,10 +48,18 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: Annotations that muster writes: the dump may be another fleet's export.
 _OF_RUNS: Final = ("muster.dev/never-available", SPEC_DIGEST, DURATION, SHORTENED)
 #: Fields that say when something happened, never when something is to happen.
-_MOMENTS: Final = frozenset((
-    "acquireTime", "creationTimestamp", "lastProbeTime", "lastTransitionTime", "lastUpdateTime", "renewTime", "time",
-    "timeAdded",
-))  # fmt: skip
+_MOMENTS: Final = frozenset(
+    (
+        "acquireTime",
+        "creationTimestamp",
+        "lastProbeTime",
+        "lastTransitionTime",
+        "lastUpdateTime",
+        "renewTime",
+        "time",
+        "timeAdded",
+    )
+)
 
 
 @dataclass

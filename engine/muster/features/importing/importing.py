@@ -160,9 +160,15 @@ class Import:
 
 
 def plan_import(
-    root: Path, snapshot: Snapshot, sources: Iterable[SourceFile], environ: Mapping[str, str], *,
-    replacing: bool = False, without_reports: bool = False, present: datetime | None = None,
-) -> Import:  # fmt: skip
+    root: Path,
+    snapshot: Snapshot,
+    sources: Iterable[SourceFile],
+    environ: Mapping[str, str],
+    *,
+    replacing: bool = False,
+    without_reports: bool = False,
+    present: datetime | None = None,
+) -> Import:
     """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do. The dump
     was taken before `present`.
 

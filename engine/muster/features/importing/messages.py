@@ -65,6 +65,7 @@ def elsewhere(part: Part) -> Finding:
 def unseen_secrets(names: list[str]) -> Finding:
     """Secrets on which imported pools rest."""
     return finding(
-        Code.SECRETS_NOT_VISIBLE, f"imported pools need Secrets that muster cannot see: {', '.join(names)}",
+        Code.SECRETS_NOT_VISIBLE,
+        f"imported pools need Secrets that muster cannot see: {', '.join(names)}",
         hint="name them in spec.pools.externalDependencies of the Fleet, or the pools make no clusters",
-    )  # fmt: skip
+    )

@@ -56,9 +56,14 @@ class MoveIn:
 
 
 def move_in(
-    fleet: Fleet, dump: Dump, obstacle: Obstacle, *, own_paths: frozenset[str] = frozenset(), replacing: bool = False,
+    fleet: Fleet,
+    dump: Dump,
+    obstacle: Obstacle,
+    *,
+    own_paths: frozenset[str] = frozenset(),
+    replacing: bool = False,
     without_reports: bool = False,
-) -> MoveIn:  # fmt: skip
+) -> MoveIn:
     """Return what an import of a dump into a repository writes, `without_reports` of agents if a relay has these.
 
     `fleet` is the repository as assembled; `own_paths` are files of it that are the dump itself. With `replacing`, an
@@ -66,9 +71,10 @@ def move_in(
     """
     done = MoveIn()
     existing = {
-        id_ for id_, obj in fleet.objects.items()
+        id_
+        for id_, obj in fleet.objects.items()
         if any(p.source.path not in own_paths and not (without_reports and p.source.ref) for p in obj.parts)
-    }  # fmt: skip
+    }
     existing |= {id_ for id_ in fleet.broken if id_ not in fleet.objects}
     existing |= {id_ for id_ in fleet.previous if kind_of(id_) in _DECLARED_HERE}
     existing |= {id_ for id_, part in dump.objects.items() if _is_decided_here(fleet, part)}

@@ -48,8 +48,14 @@ def _policies(text: str) -> dict[str, str]:
     metavar="NAMES",
     help="Other programs whose objects are in the repository: argocd, flux.",
 )
-@click.option("--policies", "chosen", type=ParsedType("names", _policies), default="", metavar="NAMES",
-              help="Policies of the library to copy, with their tests: nodes-healthy,quarantine.")  # fmt: skip
+@click.option(
+    "--policies",
+    "chosen",
+    type=ParsedType("names", _policies),
+    default="",
+    metavar="NAMES",
+    help="Policies of the library to copy, with their tests: nodes-healthy,quarantine.",
+)
 def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) -> int:
     """Create a fleet repository in DIRECTORY. Existing files stay as they are.
 

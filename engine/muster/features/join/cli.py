@@ -20,38 +20,74 @@ from muster.version import __version__
 
 @click.command()
 @click.option("--cluster", metavar="NAME", help="The agent's cluster.")
-@click.option("--table", type=FILE_THERE,
-              help="Many clusters instead: CSV with a column cluster, perhaps one context (of kubectl), and others that"
-                   " are labels; or what eksctl, gcloud or az list as JSON. Without --out, print it as CSV.",
-              )  # fmt: skip
-@click.option("--out", type=FOLDER, metavar="DIR",
-              help="Write the table's agents and tokens to this directory, and accept its clusters in one commit.",
-              )  # fmt: skip
-@click.option("--renew", metavar="CLUSTERS",
-              help="Give these clusters of the table new tokens: names and patterns, separated by commas. The relay"
-                   " takes the old ones until you run the command without --renew.")  # fmt: skip
+@click.option(
+    "--table",
+    type=FILE_THERE,
+    help="Many clusters instead: CSV with a column cluster, perhaps one context (of kubectl), and others that"
+    " are labels; or what eksctl, gcloud or az list as JSON. Without --out, print it as CSV.",
+)
+@click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    help="Write the table's agents and tokens to this directory, and accept its clusters in one commit.",
+)
+@click.option(
+    "--renew",
+    metavar="CLUSTERS",
+    help="Give these clusters of the table new tokens: names and patterns, separated by commas. The relay"
+    " takes the old ones until you run the command without --renew.",
+)
 @click.option("--push", is_flag=True, help="With --out: fetch first, and push the commit.")
 @click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")
 @click.option("--remote", metavar="URL", help="The repository that the agent pushes to instead.")
-@click.option("--with", "extras", multiple=True, type=click.Choice(list(EXTRAS)),
-              help=f"What else it does. {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.  Repeatable.",
-              )  # fmt: skip
-@click.option("--secret", default=NAME, show_default=True, metavar="NAME",
-              help="The Secret with the key token; for a repository credentials, or identity and known_hosts for "
-                   "ssh.")  # fmt: skip
+@click.option(
+    "--with",
+    "extras",
+    multiple=True,
+    type=click.Choice(list(EXTRAS)),
+    help=f"What else it does. {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.  Repeatable.",
+)
+@click.option(
+    "--secret",
+    default=NAME,
+    show_default=True,
+    metavar="NAME",
+    help="The Secret with the key token; for a repository credentials, or identity and known_hosts for ssh.",
+)
 @click.option("--own-authority", is_flag=True, help="The Secret has ca.crt, which signed the relay's certificate.")
 @click.option("--namespace", default=NAME, show_default=True, metavar="NAME", help="The namespace to make.")
-@click.option("--image", default=f"muster-agent:{__version__}", show_default=True, metavar="IMAGE",
-              envvar="MUSTER_IMAGE", show_envvar=True, help="The image of deploy/agent/Containerfile.")  # fmt: skip
+@click.option(
+    "--image",
+    default=f"muster-agent:{__version__}",
+    show_default=True,
+    metavar="IMAGE",
+    envvar="MUSTER_IMAGE",
+    show_envvar=True,
+    help="The image of deploy/agent/Containerfile.",
+)
 @click.option("--csr", is_flag=True, help="Print the command that asks for a certificate instead.")
 @click.option("--chart", type=FOLDER, metavar="DIR", help="Write a Helm chart to this directory instead.")
 @click.option("--systemd", is_flag=True, help="Print a systemd unit for a machine beside the cluster instead.")
 @repo_option
 def command(
-    cluster: str | None, table: Path | None, out: Path | None, renew: str | None, push: bool, relay: str | None,
-    remote: str | None, extras: tuple[str, ...], secret: str, own_authority: bool, namespace: str, image: str,
-    csr: bool, chart: Path | None, systemd: bool, repo: Path,
-) -> int:  # fmt: skip
+    cluster: str | None,
+    table: Path | None,
+    out: Path | None,
+    renew: str | None,
+    push: bool,
+    relay: str | None,
+    remote: str | None,
+    extras: tuple[str, ...],
+    secret: str,
+    own_authority: bool,
+    namespace: str,
+    image: str,
+    csr: bool,
+    chart: Path | None,
+    systemd: bool,
+    repo: Path,
+) -> int:
     """Print the objects that run an agent in a cluster.
 
     They are a Namespace at the level restricted, a ServiceAccount with the least rights, a NetworkPolicy and a
@@ -83,9 +119,17 @@ def command(
         raise click.UsageError("--csr, --systemd and --chart exclude each other.")
     address = relay or remote or ""
     setup = AgentSetup(
-        cluster or "", address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,
-        port_of(address), relay is None and is_ssh(address),
-    )  # fmt: skip
+        cluster or "",
+        address,
+        relay is not None,
+        image,
+        namespace,
+        secret,
+        frozenset(extras),
+        own_authority,
+        port_of(address),
+        relay is None and is_ssh(address),
+    )
     if table is not None and out is not None:
         if relay is None or own_authority or csr or systemd or chart is not None:
             raise click.UsageError(
@@ -173,10 +217,17 @@ def _next_steps(setup: AgentSetup, *, systemd: bool, chart: Path | None) -> list
         files = " ".join(f"--from-file={key}" for key in setup.keys)
         first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
     notes = ["# identity: a private key without a passphrase that may push; known_hosts: see ssh-keyscan(1)"]
-    return [*before, "# then, in the cluster:", *install, *(notes if setup.ssh else ()), first,
-            *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
-            "# then, in the fleet's repository:", "muster get waiting",
-            f"muster accept {setup.cluster}"]  # fmt: skip
+    return [
+        *before,
+        "# then, in the cluster:",
+        *install,
+        *(notes if setup.ssh else ()),
+        first,
+        *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
+        "# then, in the fleet's repository:",
+        "muster get waiting",
+        f"muster accept {setup.cluster}",
+    ]
 
 
 def _rights(setup: AgentSetup, *, systemd: bool) -> list[str]:

@@ -95,8 +95,13 @@ def _write_agent(folder: Path, setup: AgentSetup, token: str) -> None:
 
 def _secret(setup: AgentSetup, token: str) -> Tree:
     data = {"token": base64.b64encode(token.encode()).decode()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": setup.secret, "namespace": setup.namespace},
-            "type": "Opaque", "data": data}  # fmt: skip
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": setup.secret, "namespace": setup.namespace},
+        "type": "Opaque",
+        "data": data,
+    }
 
 
 def _write(path: Path, text: str) -> None:

@@ -58,15 +58,19 @@ OUTCOMES: Final = ("committed", "unchanged", "waiting", "failed", "fault")
 
 BUILD = Measure("muster_build_info", Sort.GAUGE, "Always 1; the version of muster.", ("version",))
 RUNS = Measure(
-    "muster_runs_total", Sort.COUNTER,
+    "muster_runs_total",
+    Sort.COUNTER,
     "Runs by outcome: committed, unchanged, waiting for the fleet's limit of commits per hour, failed (git, a remote,"
     " unreachable agents), or a fault in muster.",
-    ("outcome",), start=tuple((outcome,) for outcome in OUTCOMES),
-)  # fmt: skip
+    ("outcome",),
+    start=tuple((outcome,) for outcome in OUTCOMES),
+)
 FAILURES = Measure(
-    "muster_run_failures_total", Sort.COUNTER, "Runs that failed, by stage, for example pushing.",
+    "muster_run_failures_total",
+    Sort.COUNTER,
+    "Runs that failed, by stage, for example pushing.",
     ("stage",),
-)  # fmt: skip
+)
 RUN_SECONDS = Measure(
     "muster_run_duration_seconds", Sort.HISTOGRAM, "How long runs took.", buckets=_SECONDS, start=_ALONE
 )
@@ -74,9 +78,10 @@ STAGE_SECONDS = Measure(
     "muster_run_stage_duration_seconds", Sort.HISTOGRAM, "How long each stage of a run took.", ("stage",), _SECONDS
 )
 LAST_LOOK = Measure(
-    "muster_last_look_timestamp_seconds", Sort.GAUGE,
+    "muster_last_look_timestamp_seconds",
+    Sort.GAUGE,
     "When muster last checked whether anything is to be done (Unix time).",
-)  # fmt: skip
+)
 LAST_RUN = Measure(
     "muster_last_run_timestamp_seconds", Sort.GAUGE, "When the last run ended, whatever its outcome (Unix time)."
 )
@@ -85,55 +90,71 @@ LAST_SUCCESS = Measure(
 )
 COMMITS = Measure("muster_commits_total", Sort.COUNTER, "Commits of derived files.", start=_ALONE)
 DECISIONS = Measure(
-    "muster_decisions_total", Sort.COUNTER,
+    "muster_decisions_total",
+    Sort.COUNTER,
     "Committed transitions, by the kind of the object and what changed: a condition, a taint, an action.",
     ("kind", "what"),
-)  # fmt: skip
+)
 CLUSTERS = Measure(
-    "muster_clusters", Sort.GAUGE,
+    "muster_clusters",
+    Sort.GAUGE,
     "Clusters by kind and state: the status of their headline condition (True, False, Unknown), Denied, NotJoined if an"
     " accepted cluster's agent has not joined yet, and none if nothing is decided.",
     ("kind", "status"),
-)  # fmt: skip
+)
 ROLLOUTS = Measure(
-    "muster_rollout_clusters", Sort.GAUGE,
+    "muster_rollout_clusters",
+    Sort.GAUGE,
     "Clusters that have a revision from a Rollout, by its namespace and name, and their state: Progressing, Succeeded,"
     " Failed or TimeOut.",
     ("rollout", "state"),
-)  # fmt: skip
+)
 HELD = Measure(
-    "muster_held_effects", Sort.GAUGE, "Disruptive effects that are held back, by rule and effect.",
+    "muster_held_effects",
+    Sort.GAUGE,
+    "Disruptive effects that are held back, by rule and effect.",
     ("rule", "effect"),
-)  # fmt: skip
+)
 FROZEN = Measure(
-    "muster_freeze_in_force", Sort.GAUGE,
+    "muster_freeze_in_force",
+    Sort.GAUGE,
     "1 while a freeze of the Fleet is in force, else 0. muster_held_effects counts what it holds, by the rule"
     " `freeze NAME`.",
     ("freeze",),
-)  # fmt: skip
+)
 FROZEN_UNTIL = Measure(
-    "muster_freeze_end_timestamp_seconds", Sort.GAUGE,
-    "When a freeze that is in force ends (Unix time); absent if it does not end.", ("freeze",),
-)  # fmt: skip
+    "muster_freeze_end_timestamp_seconds",
+    Sort.GAUGE,
+    "When a freeze that is in force ends (Unix time); absent if it does not end.",
+    ("freeze",),
+)
 DISRUPTED = Measure(
-    "muster_budget_disrupted_clusters", Sort.GAUGE,
+    "muster_budget_disrupted_clusters",
+    Sort.GAUGE,
     "Clusters that a DisruptionBudget counts as disrupted, in the domain with the least room left.",
     ("budget",),
-)  # fmt: skip
+)
 ALLOWED = Measure(
-    "muster_budget_allowed_clusters", Sort.GAUGE, "Clusters that the budget allows to be disrupted in that domain.",
+    "muster_budget_allowed_clusters",
+    Sort.GAUGE,
+    "Clusters that the budget allows to be disrupted in that domain.",
     ("budget",),
-)  # fmt: skip
+)
 WORDS = Measure(
-    "muster_agent_word_age_seconds", Sort.AGES,
+    "muster_agent_word_age_seconds",
+    Sort.AGES,
     "Age of each cluster's last Lease renewal or adapter report, at this moment: a distribution of present values, so"
     " it has no rate.",
-    ("source",), _AGES,
-)  # fmt: skip
+    ("source",),
+    _AGES,
+)
 LATE = Measure(
-    "muster_horizon_lag_seconds", Sort.HISTOGRAM, "How late runs made decisions that were due at an instant.",
-    buckets=_LATE, start=_ALONE,
-)  # fmt: skip
+    "muster_horizon_lag_seconds",
+    Sort.HISTOGRAM,
+    "How late runs made decisions that were due at an instant.",
+    buckets=_LATE,
+    start=_ALONE,
+)
 NEXT = Measure("muster_next_horizon_timestamp_seconds", Sort.GAUGE, "The next change without new input (Unix time).")
 PULSES_QUEUED = Measure(
     "muster_pulses_queued", Sort.GAUGE, "Pulses that are due and not yet accepted by all of their sinks."
@@ -145,41 +166,83 @@ PULSE_FAILURES = Measure(
     "muster_pulse_failures_total", Sort.COUNTER, "Failed deliveries of pulses to a sink.", ("sink",)
 )
 NOTICES = Measure(
-    "muster_notifications_sent_total", Sort.COUNTER, "Notifications that a sink of a type accepted.", ("type",),
+    "muster_notifications_sent_total",
+    Sort.COUNTER,
+    "Notifications that a sink of a type accepted.",
+    ("type",),
     start=tuple((sink,) for sink in SINK_TYPES),
-)  # fmt: skip
+)
 NOTICE_FAILURES = Measure(
-    "muster_notification_failures_total", Sort.COUNTER,
-    "Failed deliveries of notifications to a sink of a type.", ("type",),
+    "muster_notification_failures_total",
+    Sort.COUNTER,
+    "Failed deliveries of notifications to a sink of a type.",
+    ("type",),
     start=tuple((sink,) for sink in SINK_TYPES),
-)  # fmt: skip
+)
 NOTICES_WAITING = Measure(
-    "muster_notifications_waiting", Sort.GAUGE,
-    "Notifications that wait for a sink of a type, including those that are not due yet.", ("type",),
-)  # fmt: skip
+    "muster_notifications_waiting",
+    Sort.GAUGE,
+    "Notifications that wait for a sink of a type, including those that are not due yet.",
+    ("type",),
+)
 NOTICES_OLDEST = Measure(
-    "muster_notification_oldest_due_timestamp_seconds", Sort.GAUGE,
+    "muster_notification_oldest_due_timestamp_seconds",
+    Sort.GAUGE,
     "When the oldest undelivered notification was due (Unix time); absent if there is none.",
-)  # fmt: skip
+)
 ATTEMPTS = Measure(
-    "muster_git_attempts_total", Sort.COUNTER, "How often runs tried to move the branch, locally or on the remote.",
+    "muster_git_attempts_total",
+    Sort.COUNTER,
+    "How often runs tried to move the branch, locally or on the remote.",
     start=_ALONE,
-)  # fmt: skip
+)
 RETRIES = Measure(
-    "muster_git_retries_total", Sort.COUNTER, "How often runs tried again because the branch had moved.",
+    "muster_git_retries_total",
+    Sort.COUNTER,
+    "How often runs tried again because the branch had moved.",
     start=_ALONE,
-)  # fmt: skip
+)
 FALLBACKS = Measure(
-    "muster_fallbacks_total", Sort.COUNTER,
-    "Faults in muster that only cost time: a fast path failed, and the slow path was taken.", ("doing",),
-)  # fmt: skip
+    "muster_fallbacks_total",
+    Sort.COUNTER,
+    "Faults in muster that only cost time: a fast path failed, and the slow path was taken.",
+    ("doing",),
+)
 FINDINGS = Measure("muster_findings", Sort.GAUGE, "Findings of the fleet, by severity.", ("severity",))
 
 METRICS: Final = (
-    BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
-    CLUSTERS, ROLLOUTS, HELD, FROZEN, FROZEN_UNTIL, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES,
-    PULSE_FAILURES, NOTICES, NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FALLBACKS, FINDINGS,
-)  # fmt: skip
+    BUILD,
+    RUNS,
+    FAILURES,
+    RUN_SECONDS,
+    STAGE_SECONDS,
+    LAST_LOOK,
+    LAST_RUN,
+    LAST_SUCCESS,
+    COMMITS,
+    DECISIONS,
+    CLUSTERS,
+    ROLLOUTS,
+    HELD,
+    FROZEN,
+    FROZEN_UNTIL,
+    DISRUPTED,
+    ALLOWED,
+    WORDS,
+    LATE,
+    NEXT,
+    PULSES_QUEUED,
+    PULSES,
+    PULSE_FAILURES,
+    NOTICES,
+    NOTICE_FAILURES,
+    NOTICES_WAITING,
+    NOTICES_OLDEST,
+    ATTEMPTS,
+    RETRIES,
+    FALLBACKS,
+    FINDINGS,
+)
 
 
 @dataclass(slots=True)

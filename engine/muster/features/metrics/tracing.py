@@ -95,11 +95,15 @@ class Tracer:
     def completed(self, done: "ReconcileResult", publication: "Publication") -> None:
         """Send the trace of a completed run."""
         if self._run is not None:
-            self._run.set_attributes({
-                "muster.looked_at": done.looked_at, "muster.transitions": len(done.settled.changes),
-                "muster.attempts": done.attempts, "muster.pulses": publication.published,
-                "muster.commit": done.commit or "",
-            })  # fmt: skip
+            self._run.set_attributes(
+                {
+                    "muster.looked_at": done.looked_at,
+                    "muster.transitions": len(done.settled.changes),
+                    "muster.attempts": done.attempts,
+                    "muster.pulses": publication.published,
+                    "muster.commit": done.commit or "",
+                }
+            )
         self._end(None)
 
     def failed(self, error: Exception) -> None:

@@ -33,8 +33,11 @@ class TeamsSink(HttpSink):
     def _message(self, event: Tree) -> HTTPMessage:
         data = event["data"]
         title = f"{_SIGNS.get(str(data['severity']), '')} {event['subject']}".strip()
-        texts = ({"text": title, "weight": "Bolder"}, {"text": _clipped(data["text"]), "fontType": "Monospace"},
-                 {"text": event["id"], "size": "Small", "isSubtle": True})  # fmt: skip
+        texts = (
+            {"text": title, "weight": "Bolder"},
+            {"text": _clipped(data["text"]), "fontType": "Monospace"},
+            {"text": event["id"], "size": "Small", "isSubtle": True},
+        )
         card = {
             "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
             "type": "AdaptiveCard",

@@ -111,10 +111,13 @@ class MailSink:
     def _mail(self, event: Tree) -> EmailMessage:
         """The message. ValueError for a value that does not fit a header."""
         headers = {
-            "From": self._sender, "To": ", ".join(self._to), "Subject": str(event["subject"])[:_MAX_SUBJECT],
+            "From": self._sender,
+            "To": ", ".join(self._to),
+            "Subject": str(event["subject"])[:_MAX_SUBJECT],
             "Date": format_datetime(parse_time(event["time"])),
-            "Message-ID": f"<{event['id']}@{self._sender.rpartition('@')[2]}>", "Auto-Submitted": "auto-generated",
-        }  # fmt: skip
+            "Message-ID": f"<{event['id']}@{self._sender.rpartition('@')[2]}>",
+            "Auto-Submitted": "auto-generated",
+        }
         mail = EmailMessage()
         for name, value in headers.items():
             if len(f"{value}.".splitlines()) > 1:  # EmailMessage accepts one at the end, which would end the header

@@ -48,9 +48,12 @@ _TYPE: Final = "dev.muster.notification.v1"
 
 
 def notify_due(
-    repository: Repository, done: "ReconcileResult", remote: str | None = None,
-    environ: Mapping[str, str] = os.environ, patience: RetryPatience = PATIENT,
-) -> Publication:  # fmt: skip
+    repository: Repository,
+    done: "ReconcileResult",
+    remote: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    patience: RetryPatience = PATIENT,
+) -> Publication:
     """Send the transitions in the commits up to the branch's present one, and the messages that were waiting.
 
     The first run only remembers the commit. Without sinks nothing is sent or remembered. A fault of ours is in the
@@ -68,9 +71,13 @@ def notify_due(
 
 
 def _notify(
-    repository: Repository, done: "ReconcileResult", remote: str | None, environ: Mapping[str, str],
-    patience: RetryPatience, settings: Mapping[str, NoticeSink],
-) -> Publication:  # fmt: skip
+    repository: Repository,
+    done: "ReconcileResult",
+    remote: str | None,
+    environ: Mapping[str, str],
+    patience: RetryPatience,
+    settings: Mapping[str, NoticeSink],
+) -> Publication:
     run, branch = done.settled.last, derived_branch(repository, done.head)
     tip = (derived_tip(repository, branch) if branch else None) or done.head
     memory = read_memory(repository, remote)
@@ -118,9 +125,14 @@ def _fleet_of(repository: Repository, done: "ReconcileResult", notices: Sequence
 
 
 def _send(
-    repository: Repository, memory: NoticeMemory, remote: str | None, run: Run, result: Publication, to: Deliverer,
+    repository: Repository,
+    memory: NoticeMemory,
+    remote: str | None,
+    run: Run,
+    result: Publication,
+    to: Deliverer,
     settings: Mapping[str, NoticeSink],
-) -> None:  # fmt: skip
+) -> None:
     due = [message for message in memory.messages.values() if message.due <= run.now]
     result.due = len(due)
     try:
@@ -212,18 +224,29 @@ def event_of(message: Message) -> Tree:
     source = f"{printable(message.policy)} {printable(message.key)}".rstrip()
     resolved = all(notice.resolves for notice in message.notices)
     return {
-        "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
+        "specversion": "1.0",
+        "id": message.id,
+        "source": "muster",
+        "type": _TYPE,
         "subject": f"{'resolved' if resolved else message.severity}: {source}: {count}",
-        "time": format_time(message.due), "datacontenttype": "application/json",
+        "time": format_time(message.due),
+        "datacontenttype": "application/json",
         "data": {
-            "policy": message.policy, "severity": message.severity, "group": message.key, "text": text,
+            "policy": message.policy,
+            "severity": message.severity,
+            "group": message.key,
+            "text": text,
             "transitions": [
                 {
-                    "id": one.id, "commit": one.commit, "at": format_time(one.at), **change_tree(one),
-                    "incident": incident_key(message.policy, one), "resolves": one.resolves,
+                    "id": one.id,
+                    "commit": one.commit,
+                    "at": format_time(one.at),
+                    **change_tree(one),
+                    "incident": incident_key(message.policy, one),
+                    "resolves": one.resolves,
                     "text": printable(one.text),
                 }
                 for one in message.notices
             ],
         },
-    }  # fmt: skip
+    }

@@ -30,12 +30,20 @@ def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
     found: dict[str, NoticeSink] = {}
     for sink in mappings_at(spec, "notifications", "sinks"):
         settings = NoticeSink(
-            name=sink["name"], url=sink.get("url", ""), mode="structured",
-            timeout=within(parse_duration(sink.get("timeout", "10s"))), attempts=sink.get("attempts", 4),
+            name=sink["name"],
+            url=sink.get("url", ""),
+            mode="structured",
+            timeout=within(parse_duration(sink.get("timeout", "10s"))),
+            attempts=sink.get("attempts", 4),
             backoff=within(parse_duration(sink.get("backoff", "500ms"))),
-            credentials_from=sink.get("credentialsFrom", ""), exchange="", routing_key="", sort=sink["type"],
-            url_from=sink.get("urlFrom", ""), sender=sink.get("from", ""), to=tuple(sink.get("to") or ()),
-        )  # fmt: skip
+            credentials_from=sink.get("credentialsFrom", ""),
+            exchange="",
+            routing_key="",
+            sort=sink["type"],
+            url_from=sink.get("urlFrom", ""),
+            sender=sink.get("from", ""),
+            to=tuple(sink.get("to") or ()),
+        )
         found.setdefault(settings.name, settings)
     return found
 

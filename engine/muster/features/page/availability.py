@@ -92,11 +92,13 @@ def window(events: Sequence[Event], first: Level, span: TimeWindow) -> Tree:
     available = sum(one.level.available * (one.until - one.since).total_seconds() for one in stretches)
     return {
         "start": list(stretches[0].level),
-        "steps": [[column, *low.level, *last.level, span.seconds(low.since), low.commit]
-                  for column, low, last in _columns(stretches[1:], span)],
+        "steps": [
+            [column, *low.level, *last.level, span.seconds(low.since), low.commit]
+            for column, low, last in _columns(stretches[1:], span)
+        ],
         "mean": round(available / judged, 6) if judged else None,
         "worst": _worst(stretches, span),
-    }  # fmt: skip
+    }
 
 
 def _stretches(events: Sequence[Event], first: Level, span: TimeWindow) -> Iterator[_Stretch]:
@@ -141,9 +143,12 @@ def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
 
 #: The windows: name, length, and number of columns.
 WINDOWS: Final = (
-    ("24h", timedelta(hours=24), 144), ("7d", timedelta(days=7), 168), ("30d", timedelta(days=30), 180),
-    ("90d", timedelta(days=90), 180), ("1y", timedelta(days=365), 182),
-)  # fmt: skip
+    ("24h", timedelta(hours=24), 144),
+    ("7d", timedelta(days=7), 168),
+    ("30d", timedelta(days=30), 180),
+    ("90d", timedelta(days=90), 180),
+    ("1y", timedelta(days=365), 182),
+)
 #: The window of all history, if that is shorter than the longest of them, and the shortest that says anything.
 _ALL, _COLUMNS, _SHORTEST = "all", 180, timedelta(minutes=10)
 #: How many of the latest changes are listed.
@@ -215,20 +220,28 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
     latest = changes[-_MAX_CHANGES:][::-1]
     commits = _Commits([commit for commit, _ in steps])
     return {
-        "commit": commit, "until": format_time(now),
+        "commit": commit,
+        "until": format_time(now),
         "begins": format_time(history.begins) if history.begins else "",
         "reason": history.reason.value if history.reason else "",
-        "windows": [{"key": key, "seconds": int(length.total_seconds()), "columns": columns,
-                     "known": span.seconds(span.known)}
-                    for (key, length, columns), span in zip(windows, spans, strict=True)],
-        "groups": [{"by": by, "name": name, "now": list(last[by, name]),
-                    "windows": [commits.in_window(one) for one in found]}
-                   for (by, name), found in drawn.items()],
-        "changes": [[format_time(change.at), commits.of(change.number),
-                     [[numbers[group], *before, *after] for group, (before, after) in sorted(change.groups.items())]]
-                    for change in latest],
+        "windows": [
+            {"key": key, "seconds": int(length.total_seconds()), "columns": columns, "known": span.seconds(span.known)}
+            for (key, length, columns), span in zip(windows, spans, strict=True)
+        ],
+        "groups": [
+            {"by": by, "name": name, "now": list(last[by, name]), "windows": [commits.in_window(one) for one in found]}
+            for (by, name), found in drawn.items()
+        ],
+        "changes": [
+            [
+                format_time(change.at),
+                commits.of(change.number),
+                [[numbers[group], *before, *after] for group, (before, after) in sorted(change.groups.items())],
+            ]
+            for change in latest
+        ],
         "commits": [[one.commit, one.subject] for one in commits.named],
-    }  # fmt: skip
+    }
 
 
 def _windows(now: datetime, begins: datetime | None) -> list[tuple[str, timedelta, int]]:

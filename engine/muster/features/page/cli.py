@@ -18,18 +18,27 @@ from muster.fleet.faults import is_any_fault
     "--link", metavar="URL", help="The URL of a file, with {commit} and {path}.  [default: of GitHub or GitLab]"
 )
 @click.option(
-    "--forecast", metavar="DURATION", type=options.DurationType(),
+    "--forecast",
+    metavar="DURATION",
+    type=options.DurationType(),
     help="Also show what happens in that time without new input (see muster forecast).",
-)  # fmt: skip
+)
 @click.option(
-    "--replay", type=options.FILE_THERE, multiple=True, metavar="FILE",
+    "--replay",
+    type=options.FILE_THERE,
+    multiple=True,
+    metavar="FILE",
     help="Also show a setting that was tried on the past: what muster replay --set -o json has written.",
-)  # fmt: skip
+)
 @options.source_options
 def command(
-    folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None,
+    folder: Path,
+    source: options.Source,
+    title: str | None,
+    link: str | None,
+    forecast: timedelta | None,
     replay: tuple[Path, ...],
-) -> int:  # fmt: skip
+) -> int:
     """Write the fleet as a web page into DIR: an overview, every cluster with the reasons for its state, Placements,
     pools.
 

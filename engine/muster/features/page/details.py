@@ -77,9 +77,13 @@ def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]], trees: Ma
 def _field(path: Path, decision: Decision, trees: Mapping[str, Tree]) -> dict[str, Tree]:
     value, because, label = decision.value, decision.because, field_label(path)
     return {
-        "field": label, "value": value, "rule": because.rule, "why": because.text, "tree": trees.get(label),
+        "field": label,
+        "value": value,
+        "rule": because.rule,
+        "why": because.text,
+        "tree": trees.get(label),
         "until": format_time(decision.horizon) if decision.horizon else "",
-    }  # fmt: skip
+    }
 
 
 def _card(run: Run, summary: ClusterSummary, ids: Iterable[ObjectId]) -> Tree:
@@ -90,13 +94,20 @@ def _card(run: Run, summary: ClusterSummary, ids: Iterable[ObjectId]) -> Tree:
         "next": _next(run, home),
         "version": summary.version,
         "lease": {
-            "renewed": lease.renewed if lease else "", "seconds": lease.seconds if lease else None,
+            "renewed": lease.renewed if lease else "",
+            "seconds": lease.seconds if lease else None,
             "expires": format_time(summary.expires) if summary.expires else "",
         },
         "capacity": _capacity(body),
         "conditions": [
-            {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message, "since": one.since,
-             **_because(one.decision)}
+            {
+                "type": one.type,
+                "status": one.status,
+                "reason": one.reason,
+                "message": one.message,
+                "since": one.since,
+                **_because(one.decision),
+            }
             for one in conditions_of(run, summary.id, body)
         ],
         "alerts": sorted(alert_conditions(run)),
@@ -118,15 +129,17 @@ def _card(run: Run, summary: ClusterSummary, ids: Iterable[ObjectId]) -> Tree:
         ],
         "labels": {str(name): str(text) for name, text in mapping_at(body, "metadata", "labels").items()},
         "yaml": emit(body),
-    }  # fmt: skip
+    }
 
 
 def _next(run: Run, home: Iterable[ObjectId]) -> Tree:
     """The first thing that time alone may change."""
     due = [
         (decision.horizon, str(id_), field_name(path))
-        for id_ in home for path, decision in run.fleet.decisions(id_).items() if decision.horizon is not None
-    ]  # fmt: skip
+        for id_ in home
+        for path, decision in run.fleet.decisions(id_).items()
+        if decision.horizon is not None
+    ]
     if not due:
         return None
     at, object_, what = min(due)

@@ -58,13 +58,15 @@ def placement_details(run: Run) -> Iterator[Tree]:
         left_out = [one for one in choices if not one.selected]
         counts = Counter(one.rule for one in left_out)
         yield {
-            "namespace": obj.id.namespace, "name": obj.id.name, "wanted": dig(obj.spec, "numberOfClusters"),
+            "namespace": obj.id.namespace,
+            "name": obj.id.name,
+            "wanted": dig(obj.spec, "numberOfClusters"),
             "satisfied": str(condition(body, "PlacementSatisfied").get("status") or ""),
             "reason": str(condition(body, "PlacementSatisfied").get("reason") or ""),
             "chosen": [_choice(one) for one in choices if one.selected],
             "left": [_choice(one) for one in left_out[:_MAX_LEFT_OUT]],
             "reasons": [{"rule": rule, "count": count} for rule, count in counts.most_common()],
-        }  # fmt: skip
+        }
 
 
 def _choice(one: Why) -> Tree:
@@ -98,7 +100,7 @@ class ClusterRows:
             {obj.id: due for obj in clusters if (due := _due(run, obj)) is not None},
             {obj.id: _report(run, obj) for obj in reports},
             {id_: one for id_, one in _requests(run) if names is None or _home(id_, one) in names},
-        )  # fmt: skip
+        )
 
     def updated(self, run: Run, names: Collection[str]) -> "ClusterRows":
         """The rows after a run of the clusters with these names. KeyError if another cluster has no row."""
@@ -127,13 +129,24 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "rollouts": list(_rollouts(run)),
         **_numbered(known.rows.values()),
         "held": [
-            {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason,
-             "topic": held.wait.topic if held.wait else ""}
+            {
+                "object": str(held.object),
+                "effect": short_label(held.effect),
+                "reason": held.reason,
+                "topic": held.wait.topic if held.wait else "",
+            }
             for held in run.fleet.held
         ],
         "findings": [
-            {"code": one.code.value, "severity": one.severity.value, "message": one.message, "file": one.file,
-             "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
+            {
+                "code": one.code.value,
+                "severity": one.severity.value,
+                "message": one.message,
+                "file": one.file,
+                "line": one.line,
+                "hint": one.hint,
+                "object": str(one.object) if one.object else "",
+            }
             for one in shown(run.findings, run.now)
         ],
         "budgets": [used._asdict() for used in (run.terms.of(Allowance).usage if run.terms else ())],
@@ -142,7 +155,7 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "remedies": list(_remedies(run, known)),
         "traffic": list(_traffic(run)),
         "adapters": list(known.adapters.values()),
-    }  # fmt: skip
+    }
 
 
 def _next(run: Run, known: ClusterRows) -> Iterator[Tree]:
@@ -186,12 +199,15 @@ def _rollouts(run: Run) -> Iterator[Tree]:
         said = condition(body, ROLLED_OUT)
         texts = ("revision", "completed", "started", "stage", "nextStepAt")
         yield {
-            "key": f"{obj.id.namespace}/{obj.id.name}", "status": str(said.get("status") or ""),
-            "reason": str(said.get("reason") or ""), "message": str(said.get("message") or ""),
-            "since": str(said.get("lastTransitionTime") or ""), "stages": mappings_at(body, "status", "stages"),
+            "key": f"{obj.id.namespace}/{obj.id.name}",
+            "status": str(said.get("status") or ""),
+            "reason": str(said.get("reason") or ""),
+            "message": str(said.get("message") or ""),
+            "since": str(said.get("lastTransitionTime") or ""),
+            "stages": mappings_at(body, "status", "stages"),
             "placement": str(dig(obj.spec, "placementRef", "name") or ""),
             **{name: str(dig(body, "status", name) or "") for name in texts},
-        }  # fmt: skip
+        }
 
 
 def rollout_details(run: Run) -> dict[str, list[Tree]]:
@@ -202,9 +218,10 @@ def rollout_details(run: Run) -> dict[str, list[Tree]]:
         entries = entries_of(run.fleet, map(MANAGED_CLUSTER.id, names), rollout.key)
         found[rollout.key] = [
             [name, one.revision, one.stage, one.state, format_time(one.since), one.gate]
-            if (one := entries.get(name)) is not None else [name, "", "", TO_APPLY, "", ""]
+            if (one := entries.get(name)) is not None
+            else [name, "", "", TO_APPLY, "", ""]
             for name in names
-        ]  # fmt: skip
+        ]
     return found
 
 
@@ -223,11 +240,19 @@ def _row(run: Run, obj: Object) -> Tree:
     found, labels = cluster_state(obj.id, body), mapping_at(body, "metadata", "labels")
     region = next((name for name in REGIONS if labels.get(name)), "")
     return [
-        obj.id.name, obj.kind.name, found.accepted, found.state, found.reason, found.since,
-        str(labels.get(region) or ""), str(labels.get(CLUSTER_SET) or ""),
-        _words(cells.taints(body, run.now)), "; ".join(held_effects(body)), version_of(body),
+        obj.id.name,
+        obj.kind.name,
+        found.accepted,
+        found.state,
+        found.reason,
+        found.since,
+        str(labels.get(region) or ""),
+        str(labels.get(CLUSTER_SET) or ""),
+        _words(cells.taints(body, run.now)),
+        "; ".join(held_effects(body)),
+        version_of(body),
         {str(name): str(text) for name, text in sorted(labels.items()) if name not in (region, CLUSTER_SET)},
-    ]  # fmt: skip
+    ]
 
 
 def _words(cell: str) -> str:
@@ -252,18 +277,26 @@ def _pools(run: Run) -> Iterator[Tree]:
             "buckets": mapping_at(body, "status", "muster", "buckets"),
             "note": _words(cells.pool_note(body, run.now)),
             "clusters": [
-                {"name": _name(one), "bucket": dig(one, "status", "muster", "bucket") or "",
-                 "power": dig(one, "status", "powerState") or "", "why": _words(cells.why(one, run.now)),
-                 "claim": dig(one, "spec", "clusterPoolRef", "claimName") or ""}
+                {
+                    "name": _name(one),
+                    "bucket": dig(one, "status", "muster", "bucket") or "",
+                    "power": dig(one, "status", "powerState") or "",
+                    "why": _words(cells.why(one, run.now)),
+                    "claim": dig(one, "spec", "clusterPoolRef", "claimName") or "",
+                }
                 for one in deployments.get(key, ())
             ],
             "claims": [
-                {"name": _name(one), "cluster": dig(one, "spec", "namespace") or "",
-                 "state": cells.claim_state(one, run.now), "lifetime": dig(one, "status", "lifetime") or "",
-                 "since": condition(one, "Pending").get("lastTransitionTime") or ""}
+                {
+                    "name": _name(one),
+                    "cluster": dig(one, "spec", "namespace") or "",
+                    "state": cells.claim_state(one, run.now),
+                    "lifetime": dig(one, "status", "lifetime") or "",
+                    "since": condition(one, "Pending").get("lastTransitionTime") or "",
+                }
                 for one in claims.get(key, ())
             ],
-        }  # fmt: skip
+        }
 
 
 def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
@@ -284,29 +317,36 @@ def _remedies(run: Run, known: ClusterRows) -> Iterator[Tree]:
             applied.setdefault(name, []).append(id_.name)
     for obj in run.fleet.of(REMEDY):
         yield {
-            "name": obj.id.name, "clusters": cells.affinity(obj.body, run.now),
-            "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": applied.get(obj.id.name, []),
-        }  # fmt: skip
+            "name": obj.id.name,
+            "clusters": cells.affinity(obj.body, run.now),
+            "actions": cells.texts("spec", "actions")(obj.body, run.now),
+            "applied": applied.get(obj.id.name, []),
+        }
 
 
 def _traffic(run: Run) -> Iterator[Tree]:
     for obj in run.fleet.of(MULTI_CLUSTER_INGRESS):
         body = run.fleet.whole(obj.id)
         yield {
-            "namespace": obj.id.namespace, "name": obj.id.name, "services": cells.services(body, run.now),
+            "namespace": obj.id.namespace,
+            "name": obj.id.name,
+            "services": cells.services(body, run.now),
             "blocked": [str(name) for name in dig(body, "status", "trafficBlockClusters") or ()],
-        }  # fmt: skip
+        }
 
 
 def _report(run: Run, obj: Object) -> Tree:
     """An adapter's report about an object: its generation, and whether it is accepted."""
     body = run.fleet.whole(obj.id)
     return {
-        "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),
-        "cluster": obj.id.namespace, "generation": dig(body, "spec", "observed_generation"),
+        "object": cells.reported_on(body, run.now),
+        "adapter": cells.adapter(body, run.now),
+        "cluster": obj.id.namespace,
+        "generation": dig(body, "spec", "observed_generation"),
         "available": cells.available("spec")(body, run.now),
-        "accepted": cells.status("Accepted")(body, run.now), "observed": dig(body, "spec", "observed_time") or "",
-    }  # fmt: skip
+        "accepted": cells.status("Accepted")(body, run.now),
+        "observed": dig(body, "spec", "observed_time") or "",
+    }
 
 
 def _name(body: Tree) -> str:

@@ -24,8 +24,17 @@ from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js", "rollouts.js",
-          "tried.js")  # fmt: skip
+ASSETS = (
+    "index.html",
+    "site.css",
+    "site.js",
+    "table.js",
+    "list.js",
+    "availability.js",
+    "cluster.js",
+    "rollouts.js",
+    "tried.js",
+)
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = ("data/clusters/", ".js")
@@ -45,10 +54,19 @@ class FleetSite:
     """
 
     def __init__(
-        self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
-        upcoming: Tree = None, known: ClusterRows | None = None, details: Callable[[Sequence[str]], Run] | None = None,
-        beats: Callable[[], Mapping[str, Sequence[int]]] = dict, tried: Tree = None,
-    ) -> None:  # fmt: skip
+        self,
+        run: Run,
+        title: str,
+        links: Tree,
+        history: Callable[[], FleetHistory],
+        *,
+        live: bool = False,
+        upcoming: Tree = None,
+        known: ClusterRows | None = None,
+        details: Callable[[Sequence[str]], Run] | None = None,
+        beats: Callable[[], Mapping[str, Sequence[int]]] = dict,
+        tried: Tree = None,
+    ) -> None:
         self._known, self._ask_details, self._ask_beats = known, details, beats
         self._run, self._title, self._links, self._ask_history = run, title, links, history
         self._live, self._upcoming, self._tried = live, upcoming, tried
@@ -94,12 +112,18 @@ class FleetSite:
             raise KeyError(path)
         some = self._names[first : first + _IN_A_FILE]
         details = self._details if self._ask_details is None else ClusterDetails(self._ask_details(some))
-        return _call("details", {
-            name: {
-                "card": details.card(name), "objects": details.of(name), "history": list(self._latest(name)),
-                "day": self._day(name, details.lease_files(name)),
-            } for name in some
-        })  # fmt: skip
+        return _call(
+            "details",
+            {
+                name: {
+                    "card": details.card(name),
+                    "objects": details.of(name),
+                    "history": list(self._latest(name)),
+                    "day": self._day(name, details.lease_files(name)),
+                }
+                for name in some
+            },
+        )
 
     def _day(self, name: str, leases: Iterable[str]) -> Tree:
         """The last day of a cluster: from which second on it is known, the changes of its state, and its heartbeats."""
@@ -107,9 +131,10 @@ class FleetSite:
         known = (begins - self._run.now + BEATS_WINDOW).total_seconds() if begins else 0
         beats = next((self._beats[path] for path in leases if path in self._beats), [])
         pending = [
-            [int(BEATS_WINDOW.total_seconds()), one.committed, one.status] for kind in CLUSTERS
+            [int(BEATS_WINDOW.total_seconds()), one.committed, one.status]
+            for kind in CLUSTERS
             if (one := self._members.get(file_of(kind, name))) is not None and one.committed != one.status
-        ]  # fmt: skip
+        ]
         return {"known": max(0, int(known)), "states": [*self._days.get(name, ()), *pending], "beats": beats}
 
     @cached_property
@@ -167,10 +192,18 @@ def _call(name: str, value: Tree) -> bytes:
 
 
 def site_of(
-    run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
-    timeline: Timeline | None = None, known: ClusterRows | None = None,
-    details: Callable[[Sequence[str]], Run] | None = None, tried: Tree = None,
-) -> FleetSite:  # fmt: skip
+    run: Run,
+    repository: Repository | None,
+    title: str,
+    link: str | None,
+    *,
+    live: bool = False,
+    upcoming: Tree = None,
+    timeline: Timeline | None = None,
+    known: ClusterRows | None = None,
+    details: Callable[[Sequence[str]], Run] | None = None,
+    tried: Tree = None,
+) -> FleetSite:
     """Return the site of a run. `link`: the URL template of files, if not the one of `origin`'s forge; `timeline`: with
     the history read before; all else as in `FleetSite`."""
     links = Links(link) if link else links_of(repository) if repository else None
@@ -183,5 +216,15 @@ def site_of(
     def beats() -> Mapping[str, Sequence[int]]:
         return {} if repository is None or run.commit is None else heartbeats(repository, run.commit, run.now)
 
-    return FleetSite(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
-                known=known, details=details, beats=beats, tried=tried)  # fmt: skip
+    return FleetSite(
+        run,
+        title,
+        asdict(links) if links else None,
+        history,
+        live=live,
+        upcoming=upcoming,
+        known=known,
+        details=details,
+        beats=beats,
+        tried=tried,
+    )

@@ -177,9 +177,11 @@ def _steps(
     statuses = dict(known.values())
     wanted = {
         oid: _KINDS[file.path.split("/")[1]]
-        for _, one in batch for file in one.files for oid in _ids(file)
+        for _, one in batch
+        for file in one.files
+        for oid in _ids(file)
         if oid and oid not in statuses
-    }  # fmt: skip
+    }
     for oid, answer in zip(wanted, objects.read(list(wanted)), strict=True):
         if isinstance(answer, UnreadableError):
             raise LostObjectError(f"a version of a derived file, {oid}", str(answer))

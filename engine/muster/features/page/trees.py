@@ -67,8 +67,12 @@ def _tree(one: Explained) -> Tree:
     return {
         "place": str(one.place) if one.place else "",
         "asked": [
-            {"title": rule.title, "gave": rule.gave, "text": rule.trace.text if rule.decides else "",
-             "parts": _parts(rule.trace.parts) if rule.decides else []}
+            {
+                "title": rule.title,
+                "gave": rule.gave,
+                "text": rule.trace.text if rule.decides else "",
+                "parts": _parts(rule.trace.parts) if rule.decides else [],
+            }
             for rule in one.asked
         ],
         "deadlines": [
@@ -76,11 +80,14 @@ def _tree(one: Explained) -> Tree:
             for deadline in one.deadlines
         ],
         "reads": [[read.label, read.value, str(read.place) if read.place else ""] for read in one.reads],
-    }  # fmt: skip
+    }
 
 
 def _parts(parts: Iterable[TracePart]) -> list[list[str]]:
     """The named parts of an expression with their values, each once."""
-    named = {(part.label, part.shown): None for part in parts
-             if part.state != "skipped" and not part.label.startswith("the ")}  # fmt: skip
+    named = {
+        (part.label, part.shown): None
+        for part in parts
+        if part.state != "skipped" and not part.label.startswith("the ")
+    }
     return [list(pair) for pair in named]

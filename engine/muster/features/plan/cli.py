@@ -59,11 +59,24 @@ if TYPE_CHECKING:
 @options.state_option
 @options.workers_option
 def plan(
-    context: click.Context, repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None,
-    offline: bool, agents_gone: bool,
-    now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str,
-    findings: tuple[tuple[str, str], ...], exit_code: bool, branches: tuple[str, ...], open_: bool,
-) -> int:  # fmt: skip
+    context: click.Context,
+    repo: Path,
+    rev: str | None,
+    worktree: bool,
+    base: str | None,
+    out: Path | None,
+    offline: bool,
+    agents_gone: bool,
+    now: datetime,
+    state: Path | None,
+    workers: "Workers",
+    supposed: Supposed,
+    output: str,
+    findings: tuple[tuple[str, str], ...],
+    exit_code: bool,
+    branches: tuple[str, ...],
+    open_: bool,
+) -> int:
     """Show every change that a reconcile would commit; commit nothing.
 
     With --base, show what a branch or a pull request changes: the branch, and the commit where it left REV, are
@@ -102,9 +115,13 @@ def plan(
     asked, now = options.asked_instant(now), now if base else options.instant_of_revision(repo, rev, now)
     with working("evaluating the fleet"):
         reading = open_reading(
-            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone), governing=base,
+            repo,
+            rev,
+            worktree=worktree,
+            freshness=replace(READER, ask=not offline, gone=agents_gone),
+            governing=base,
             now=asked,
-        )  # fmt: skip
+        )
         if not (rev or worktree or base):
             note_uncommitted(reading.repository, "--worktree reads the files as they are")
         instant = reading.instant(now)
@@ -209,7 +226,7 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
 
 def _branch(
     reading: FleetReading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
-) -> "BranchComparison":  # fmt: skip
+) -> "BranchComparison":
     """Compare a branch with the commit where it left another revision. No state is written."""
     from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits
@@ -260,10 +277,7 @@ def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, bytes]:
     """The present content of the files that differ."""
     if not settled.files:
         return {}
-    return {
-        file.path: file.read()
-        for file in snapshot.files() if not file.ref and file.path in settled.files
-    }  # fmt: skip
+    return {file.path: file.read() for file in snapshot.files() if not file.ref and file.path in settled.files}
 
 
 @plan.command("comment", short_help="Comment on a pull request with a plan.")

@@ -67,11 +67,15 @@ def _is_placed(change: Change) -> bool:
 def _removed(found: Comparison) -> Section:
     kept = {held.object for held in found.held if held.effect == REMOVAL}
     derived = sorted({c.object for c in found.changes if c.fact.sort == "" and not c.now and c.word} - {*found.removed})
-    rows = _by_kind({
-        **dict.fromkeys(derived, "no longer derived"),
-        **{id_: "no longer declared, and kept: see what is held" if id_ in kept else "no longer declared"
-           for id_ in found.removed},
-    })  # fmt: skip
+    rows = _by_kind(
+        {
+            **dict.fromkeys(derived, "no longer derived"),
+            **{
+                id_: "no longer declared, and kept: see what is held" if id_ in kept else "no longer declared"
+                for id_ in found.removed
+            },
+        }
+    )
     return Section("Removed", _objects([*found.removed, *derived]), rows)
 
 
@@ -133,8 +137,9 @@ def _rollouts(found: Comparison) -> Section:
     """The Rollouts that begin: who gets the revision, in which order."""
     rows = [
         Row(f"{_within(one.id)}: {one.before or 'nothing'} -> {one.now}", f"stage {text}", names or ("nobody",))
-        for one in found.rollouts for text, names in one.stages
-    ]  # fmt: skip
+        for one in found.rollouts
+        for text, names in one.stages
+    ]
     return Section("Rollouts", f"{_count(len(found.rollouts), 'rollout')} to begin", rows)
 
 
@@ -155,19 +160,26 @@ def _of_sort(
 ) -> Section:
     own = [change for change in found.changes if change.fact.sort == sort]
     names = {to_row(change)[2] for change in own}
-    return Section(title, _count(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
-                   _rows(map(to_row, own)), first)  # fmt: skip
+    return Section(
+        title,
+        _count(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
+        _rows(map(to_row, own)),
+        first,
+    )
 
 
 def _others(found: Comparison) -> Section:
     listed = {*found.removed, *found.added}
     own = [
-        change for change in found.changes
-        if change.fact.sort not in (*_SORTS, *_EDITED, "held") and not _is_placed(change)
+        change
+        for change in found.changes
+        if change.fact.sort not in (*_SORTS, *_EDITED, "held")
+        and not _is_placed(change)
         and not (change.fact.sort == "" and (change.word or change.object in listed))
-    ]  # fmt: skip
-    return Section("Everything else", _objects(sorted({change.object for change in own})),
-                   _rows(map(_plain, own)), first=False)  # fmt: skip
+    ]
+    return Section(
+        "Everything else", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)), first=False
+    )
 
 
 def _edited(found: Comparison) -> Section:

@@ -81,10 +81,13 @@ def branch(
 def _files_of(fleet: Fleet) -> frozenset[str]:
     """The input files of a partial fleet."""
     return frozenset(
-        part.source.path for part in fleet.read.parts
-        if not part.source.ref and part.id not in fleet.beyond.standing and kind_of(part.id) not in CONTEXT
+        part.source.path
+        for part in fleet.read.parts
+        if not part.source.ref
+        and part.id not in fleet.beyond.standing
+        and kind_of(part.id) not in CONTEXT
         and not part.source.path.startswith(FOLDER)
-    )  # fmt: skip
+    )
 
 
 def plan_document(settled: Settled) -> Tree:
@@ -107,9 +110,12 @@ def result_document(settled: Settled) -> Tree:
     found = shown(settled.findings, settled.last.now)
     severities = Counter(one.severity.value for one in found)
     counts = {
-        "changes": len(settled.changes), "files": len(settled.files), "held": len(document["held"]),
-        "errors": severities["error"], "warnings": severities["warning"],
-    }  # fmt: skip
+        "changes": len(settled.changes),
+        "files": len(settled.files),
+        "held": len(document["held"]),
+        "errors": severities["error"],
+        "warnings": severities["warning"],
+    }
     del document["files"]
     return {**document, "counts": counts, "findings": [finding_tree(one) for one in found]}
 

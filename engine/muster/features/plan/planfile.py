@@ -99,10 +99,12 @@ def _planned(tree: Tree) -> Planned:
     files = {path: _file(path, text) for path, text in _is(dict, document["files"], "files").items()}
     agents = _is(dict, document["agents"], "agents")
     return Planned(
-        now, _checked(document["commit"], "commit", is_object_id),
+        now,
+        _checked(document["commit"], "commit", is_object_id),
         {ref: _checked(commit, f"agents[{ref!r}]", is_object_id) for ref, commit in agents.items()},
-        files, tuple(change_text(_change(change)) for change in _is(list, document["changes"], "changes")),
-    )  # fmt: skip
+        files,
+        tuple(change_text(_change(change)) for change in _is(list, document["changes"], "changes")),
+    )
 
 
 def _file(path: str, text: Tree) -> str | None:
@@ -167,10 +169,12 @@ def planned_instant(repository: Repository, commit: str, planned: Planned) -> In
     """Return the plan's instant. PlanMovedError if a run has decided at a later one."""
     instant = instant_of(repository, commit, planned.now)
     if instant.now != planned.now or instant.refused:
-        raise PlanMovedError([
-            f"the plan is as of {format_time(planned.now)}, and a run has decided since",
-            *_commits(repository, planned, commit),
-        ])  # fmt: skip
+        raise PlanMovedError(
+            [
+                f"the plan is as of {format_time(planned.now)}, and a run has decided since",
+                *_commits(repository, planned, commit),
+            ]
+        )
     return instant
 
 

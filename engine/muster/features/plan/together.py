@@ -170,8 +170,11 @@ def _conflict(names: tuple[str, ...], paths: Sequence[str]) -> Finding:
 
 def together_text(together: BranchesTogether) -> str:
     """Return what each branch changes, and what only comes from several."""
-    lines = [f"{name}: {effects.subject or 'changes nothing'}" for (name, *more), effects in
-             sorted(together.effects.items()) if not more]  # fmt: skip
+    lines = [
+        f"{name}: {effects.subject or 'changes nothing'}"
+        for (name, *more), effects in sorted(together.effects.items())
+        if not more
+    ]
     lines += [_only_line(one) for one in together.only]
     sets = len(together.effects) - sum(len(names) == 1 for names in together.effects)
     skipped = f"; {together.skipped} share nothing" if together.skipped else ""
@@ -203,8 +206,13 @@ def together_document(together: BranchesTogether) -> Tree:
             for names, one in together.effects.items()
         ],
         "together": [
-            {"branches": list(one.branches), "what": one.what, "before": one.before, "after": one.after,
-             "alone": dict(one.alone)}
+            {
+                "branches": list(one.branches),
+                "what": one.what,
+                "before": one.before,
+                "after": one.after,
+                "alone": dict(one.alone),
+            }
             for one in together.only
         ],
-    }  # fmt: skip
+    }

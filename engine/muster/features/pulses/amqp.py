@@ -47,9 +47,11 @@ class AmqpSink:
         pika = _pika()
         message = self._message(event)
         properties = pika.BasicProperties(
-            content_type=message.content_type, headers=message.headers or None, delivery_mode=_PERSISTENT,
+            content_type=message.content_type,
+            headers=message.headers or None,
+            delivery_mode=_PERSISTENT,
             message_id=event["id"],
-        )  # fmt: skip
+        )
         key = self._routing_key or event.get("topic") or event["type"]
         deadline = Deadline.after(self._seconds)
         try:
@@ -88,10 +90,16 @@ class AmqpSink:
         user, _, password = self._login.partition(":")
         login = {"credentials": pika.PlainCredentials(user, password)} if self._login else {}
         return pika.ConnectionParameters(
-            host=host, port=self._port or _PORTS[parts.scheme], virtual_host=unquote(parts.path[1:]) or "/",
-            ssl_options=tls, socket_timeout=seconds, stack_timeout=seconds, blocked_connection_timeout=seconds,
-            connection_attempts=1, **login,
-        )  # fmt: skip
+            host=host,
+            port=self._port or _PORTS[parts.scheme],
+            virtual_host=unquote(parts.path[1:]) or "/",
+            ssl_options=tls,
+            socket_timeout=seconds,
+            stack_timeout=seconds,
+            blocked_connection_timeout=seconds,
+            connection_attempts=1,
+            **login,
+        )
 
 
 class _Broker:
@@ -129,9 +137,12 @@ class _Broker:
             self._ended(why)
 
         self._connection = self._pika.SelectConnection(
-            self._parameters, on_open_callback=connected, on_open_error_callback=failed, on_close_callback=failed,
+            self._parameters,
+            on_open_callback=connected,
+            on_open_error_callback=failed,
+            on_close_callback=failed,
             custom_ioloop=self._loop,
-        )  # fmt: skip
+        )
         self._wait(deadline)
 
     def publish(self, exchange: str, key: str, body: bytes, properties: object, deadline: Deadline) -> None:

@@ -93,8 +93,9 @@ def _next(url: str, headers: Mapping[str, str]) -> str:
     location = headers.get("Location", "")
     elsewhere = DeliveryError(
         f"{url}: redirects to {location[:200]!r}, which is another origin; give that as the sink's url if it takes"
-        " events", again=False,
-    )  # fmt: skip
+        " events",
+        again=False,
+    )
     try:
         target = urljoin(url, location)
         address(target, "http", "https")

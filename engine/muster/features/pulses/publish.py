@@ -266,8 +266,12 @@ def opener(folder: Path | None, environ: Mapping[str, str] = os.environ) -> Open
         from muster.features.pulses.amqp import AmqpSink
 
         return AmqpSink(
-            settings.url, mode=settings.mode, timeout=settings.timeout, login=secret, exchange=settings.exchange,
+            settings.url,
+            mode=settings.mode,
+            timeout=settings.timeout,
+            login=secret,
+            exchange=settings.exchange,
             routing_key=settings.routing_key,
-        )  # fmt: skip
+        )
 
     return open_sink

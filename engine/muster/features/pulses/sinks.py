@@ -29,9 +29,14 @@ class DeliveryError(Exception):
     events would fail, too. `late`: the receiver has used up its time, so this run does not try again."""
 
     def __init__(
-        self, message: str, *, again: bool = True, after_seconds: float = 0.0, unreachable: bool = False,
+        self,
+        message: str,
+        *,
+        again: bool = True,
+        after_seconds: float = 0.0,
+        unreachable: bool = False,
         late: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.message = without_secrets(message)
         super().__init__(self.message)
         self.again = again and not late

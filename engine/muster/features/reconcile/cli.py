@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Print the instant of the run, and the age of agents' refs.")
 @options.sink_option
 @options.output_option("text", "json")
-@click.option("--metrics", type=options.FILE, metavar="FILE",
-              help="Write metrics for Prometheus' textfile collector, continuing from those in FILE.")  # fmt: skip
+@click.option(
+    "--metrics",
+    type=options.FILE,
+    metavar="FILE",
+    help="Write metrics for Prometheus' textfile collector, continuing from those in FILE.",
+)
 @signer_options(required=False)
 @click.pass_context
 @options.repo_option
@@ -41,10 +45,24 @@ if TYPE_CHECKING:
 @options.state_option
 @options.workers_option
 def command(
-    ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
-    agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
-    workers: "Workers", output: str, metrics: Path | None, signer: Signer | None,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    repo: Path,
+    now: datetime,
+    branch: str | None,
+    push: bool,
+    remote: str,
+    offline: bool,
+    agents_gone: bool,
+    back_in_time: bool,
+    plan: Path | None,
+    verbose: bool,
+    sink_dir: Path | None,
+    state: Path | None,
+    workers: "Workers",
+    output: str,
+    metrics: Path | None,
+    signer: Signer | None,
+) -> int:
     """Evaluate the fleet at one instant, and commit the result if anything changes.
 
     Only files below derived/ are written, in one commit; your uncommitted and staged edits stay as they are. If the
@@ -89,8 +107,18 @@ def command(
 
     with written_results(output) as results:
         return reconcile_once(
-            repo, (lambda: now) if given else options.present, branch, remote if push else None,
-            freshness=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-            sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
+            repo,
+            (lambda: now) if given else options.present,
+            branch,
+            remote if push else None,
+            freshness=replace(WRITER, ask=not offline, gone=agents_gone),
+            back_in_time=back_in_time,
+            verbose=verbose,
+            sink_dir=sink_dir,
+            state=state,
+            workers=workers,
+            plan=plan,
+            signer=signer,
+            metrics=metrics,
             results=results,
-        )  # fmt: skip
+        )

@@ -41,11 +41,22 @@ if TYPE_CHECKING:
 
 
 def reconcile_once(
-    repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
-    freshness: Freshness = WRITER, back_in_time: bool = False, verbose: bool = False,
-    sink_dir: Path | None = None, state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
-    signer: Signer | None = None, metrics: Path | None = None, results: Sequence[RunObserver] = (),
-) -> int:  # fmt: skip
+    repo: Path,
+    now: Callable[[], datetime],
+    branch: str | None,
+    remote: str | None,
+    *,
+    freshness: Freshness = WRITER,
+    back_in_time: bool = False,
+    verbose: bool = False,
+    sink_dir: Path | None = None,
+    state: Path | None = None,
+    workers: "Workers | None" = None,
+    plan: Path | None = None,
+    signer: Signer | None = None,
+    metrics: Path | None = None,
+    results: Sequence[RunObserver] = (),
+) -> int:
     """Reconcile, print what was done, and return the exit code."""
     with ExitStack() as measured:
         observers = [*results, *(measured.enter_context(one) for one in _observers(metrics, repo))]
@@ -57,10 +68,21 @@ def reconcile_once(
         target = branch or target_branch(repository)
         kept = open_state_of(os.environ, repository, target, state)
         planned = _read(plan) if plan else None
-        done = _as_planned(lambda: reconcile(
-            repository, now, branch=target, remote=remote, attempts=branch_attempts(), freshness=freshness,
-            back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
-        ), results)  # fmt: skip
+        done = _as_planned(
+            lambda: reconcile(
+                repository,
+                now,
+                branch=target,
+                remote=remote,
+                attempts=branch_attempts(),
+                freshness=freshness,
+                back_in_time=back_in_time,
+                state=kept,
+                workers=workers,
+                planned=planned,
+            ),
+            results,
+        )
         if done is None:
             return FINDINGS
         _tell(done, remote)

@@ -190,16 +190,19 @@ class _Proposing:
         if (self.forge or forge_of(url)) != GITLAB:
             return ()
         return (
-            "merge_request.create", f"merge_request.target={self.target}",
-            f"merge_request.title={_subject(topic, waiting)}", "merge_request.remove_source_branch",
-        )  # fmt: skip
+            "merge_request.create",
+            f"merge_request.target={self.target}",
+            f"merge_request.title={_subject(topic, waiting)}",
+            "merge_request.remove_source_branch",
+        )
 
 
 def _approval(topic: str, held: list[Held]) -> Tree:
     effects = [
         {"object": str(one.object), "effect": one.effect, "since": format_time(one.wait.since)}
-        for one in held if one.wait is not None
-    ]  # fmt: skip
+        for one in held
+        if one.wait is not None
+    ]
     return APPROVAL.body({"name": topic}, spec={"effects": effects})
 
 

@@ -56,9 +56,13 @@ class Recording(NamedTuple):
 
 
 def recording_of(
-    question: Question, settled: Settled, source: str, notes: tuple[str, ...], remote: str | None,
+    question: Question,
+    settled: Settled,
+    source: str,
+    notes: tuple[str, ...],
+    remote: str | None,
     late: LateRenewals | None = None,
-) -> Recording:  # fmt: skip
+) -> Recording:
     """Draft the record of a run whose commit names `source` as what it evaluated, and has the `notes` in its message;
     `late` are the late renewals since the last record. None is made if the Fleet asks for none."""
     if not settled.first.fleet.settings.record_kept:
@@ -91,6 +95,7 @@ def recording_of(
 
 def _not_kept(why: str) -> Finding:
     return finding(
-        Code.RECORD_NOT_KEPT, f"the record of what this run heard is not kept: {why}",
+        Code.RECORD_NOT_KEPT,
+        f"the record of what this run heard is not kept: {why}",
         hint="the run counts; it cannot be repeated later, which matters only if somebody asks why it decided so",
-    )  # fmt: skip
+    )

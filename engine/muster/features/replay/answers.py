@@ -67,10 +67,16 @@ def repeated_text(found: Repeated) -> str:
     parts = []
     if found.differences:
         rows = [
-            [one.commit[:12], str(one.object) if one.object else "-", one.field, one.file or "-", one.committed or "-",
-             one.repeated or "-"]
+            [
+                one.commit[:12],
+                str(one.object) if one.object else "-",
+                one.field,
+                one.file or "-",
+                one.committed or "-",
+                one.repeated or "-",
+            ]
             for one in found.differences
-        ]  # fmt: skip
+        ]
         parts.append(table_text(["COMMIT", "OBJECT", "FIELD", "FILE", "COMMITTED", "REPEATED"], rows))
     parts += [f"{commit[:12]}: {why}" for commit, why in found.unreadable]
     commits = len({one.commit for one in found.differences})
@@ -102,8 +108,11 @@ def repeated_document(found: Repeated) -> Tree:
         "unreadable": [{"commit": commit, "reason": why} for commit, why in found.unreadable],
         "differences": [
             {
-                "commit": one.commit, "object": object_document(one.object) if one.object else None,
-                "field": one.field, "file": one.file or None, "committed": one.committed or None,
+                "commit": one.commit,
+                "object": object_document(one.object) if one.object else None,
+                "field": one.field,
+                "file": one.file or None,
+                "committed": one.committed or None,
                 "repeated": one.repeated or None,
             }
             for one in found.differences
@@ -112,7 +121,7 @@ def repeated_document(found: Repeated) -> Tree:
             {"key": one.key or None, "comment": one.comment or None, "runs": one.runs, "others": one.others}
             for one in found.signers
         ],
-    }  # fmt: skip
+    }
 
 
 # -- settings
@@ -137,9 +146,13 @@ def _cells(row: SweepRow, fact: Counts) -> list[str]:
     counts = row.counts
     earlier = None if row.value is None else middle(counts.earlier(fact))
     return [
-        "as it was" if row.value is None else str(row.value), str(len(counts.outages)), _lead(earlier),
-        str(counts.false_alarms), str(counts.moves), str(counts.held),
-    ]  # fmt: skip
+        "as it was" if row.value is None else str(row.value),
+        str(len(counts.outages)),
+        _lead(earlier),
+        str(counts.false_alarms),
+        str(counts.moves),
+        str(counts.held),
+    ]
 
 
 def _lead(span: timedelta | None) -> str:
@@ -170,8 +183,11 @@ def _row_document(row: SweepRow, fact: Counts) -> Tree:
         "value": row.value,
         "asItWas": row.value is None,
         "outages": [
-            {"object": object_document(one.cluster), "since": format_time(one.since),
-             "until": format_time(one.until) if one.until else None}
+            {
+                "object": object_document(one.cluster),
+                "since": format_time(one.since),
+                "until": format_time(one.until) if one.until else None,
+            }
             for one in counts.outages
         ],
         "found": len(counts.outages),
@@ -179,4 +195,4 @@ def _row_document(row: SweepRow, fact: Counts) -> Tree:
         "falseAlarms": counts.false_alarms,
         "moves": counts.moves,
         "held": counts.held,
-    }  # fmt: skip
+    }

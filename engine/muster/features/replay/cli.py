@@ -50,9 +50,14 @@ _Answer = tuple[str, "Tree", bool]
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs, or a run cannot be repeated.")
 @options.repo_option
 def command(
-    commits: str, repo: Path, policies: tuple[str, ...], sweep: str | None, false_alarm: timedelta, output: str,
+    commits: str,
+    repo: Path,
+    policies: tuple[str, ...],
+    sweep: str | None,
+    false_alarm: timedelta,
+    output: str,
     exit_code: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Repeat the runs of A..B from their records, and show what differs from their commits.
 
     A run that is repeated has the same commit, the same reports of agents, and the same instant, so it gives the same
@@ -94,9 +99,14 @@ def command(
 
 
 def _answer(
-    repository: "Repository", first: str, last: str, policies: tuple[str, ...], sweep: str | None,
-    false_alarm: timedelta, stopped: Callable[[], bool],
-) -> _Answer:  # fmt: skip
+    repository: "Repository",
+    first: str,
+    last: str,
+    policies: tuple[str, ...],
+    sweep: str | None,
+    false_alarm: timedelta,
+    stopped: Callable[[], bool],
+) -> _Answer:
     if sweep:
         from muster.features.replay.answers import swept_document, swept_text
         from muster.features.replay.sweep import sweep as swept

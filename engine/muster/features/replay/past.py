@@ -72,14 +72,16 @@ def past_between(repository: Repository, start: str, end: str) -> PastRange:
     of_runs = engine.among([one.commit for one in commits])
     runs = [PastRun(of_runs[one.commit], one.changes) for one in commits if one.commit in of_runs]
     others = [
-        OtherCommit(one.commit, one.author, one.subject, one.changes) for one in commits
+        OtherCommit(one.commit, one.author, one.subject, one.changes)
+        for one in commits
         if one.commit not in of_runs and not _adds_certificates(repository.objects, one)
-    ]  # fmt: skip
+    ]
     merges = [one for one in read_log(repository, span, oldest_first=True) if len(one.parents) > 1]
     others += [
         OtherCommit(one.commit, one.author, one.subject, changes)
-        for one in merges if (changes := _dropped(repository, engine, one))
-    ]  # fmt: skip
+        for one in merges
+        if (changes := _dropped(repository, engine, one))
+    ]
     return PastRange(runs, others)
 
 
@@ -149,7 +151,7 @@ def _body_of(path: str, version: FileVersion | None) -> Tree:
 
 def fields_between(
     path: str, one: FileVersion | None, other: FileVersion | None
-) -> tuple[ObjectId | None, Sequence[tuple[str, str, str]]]:  # fmt: skip
+) -> tuple[ObjectId | None, Sequence[tuple[str, str, str]]]:
     """Return the object of a derived file, and each field in which two versions differ, as `differing_fields` has
     them."""
     bodies = [_body_of(path, version) for version in (one, other)]

@@ -88,9 +88,7 @@ def _repeat(scratch: Repository, run: PastRun, state: RunState | None) -> Repeat
     settled = found.settled
     message = commit_message(replace(settled.last, commit=run.engine.source), settled.changes, heard.notes)
     message += f"{HEARD}: {heard.record}\n"
-    return RepeatedRun(
-        run, settled, (*_in_files(scratch, run, settled), *_in_message(scratch, run.commit, message))
-    )  # fmt: skip
+    return RepeatedRun(run, settled, (*_in_files(scratch, run, settled), *_in_message(scratch, run.commit, message)))
 
 
 def _in_files(scratch: Repository, run: PastRun, settled: Settled) -> Iterator[Difference]:
@@ -111,7 +109,7 @@ def _in_files(scratch: Repository, run: PastRun, settled: Settled) -> Iterator[D
 
 def _differences(
     commit: str, path: str, committed: FileVersion | None, repeated: FileVersion | None
-) -> Iterator[Difference]:  # fmt: skip
+) -> Iterator[Difference]:
     id_, fields = fields_between(path, committed, repeated)
     yield from (Difference(commit, *field, path, id_) for field in fields)
 

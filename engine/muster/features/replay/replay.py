@@ -168,10 +168,16 @@ def replay_text(found: Replayed) -> str:
     if not found.differences:
         return f"{runs}: all decisions would have been the same.\n"
     rows = [
-        [str(d.object), d.field, format_time(d.since), format_time(d.until) if d.until else "-", d.committed or "-",
-         d.replayed or "-"]
+        [
+            str(d.object),
+            d.field,
+            format_time(d.since),
+            format_time(d.until) if d.until else "-",
+            d.committed or "-",
+            d.replayed or "-",
+        ]
         for d in found.differences
-    ]  # fmt: skip
+    ]
     count = len(found.differences)
     table = table_text(["OBJECT", "WHAT", "FROM", "UNTIL", "COMMITTED", "WOULD HAVE BEEN"], rows)
     return f"{table}\n{runs}: {count} difference{'' if count == 1 else 's'}.\n"
@@ -186,9 +192,12 @@ def replay_document(found: Replayed) -> Tree:
         "differences": [
             {
                 "object": object_document(d.object),
-                "field": d.field, "since": format_time(d.since), "until": format_time(d.until) if d.until else None,
-                "committed": d.committed or None, "replayed": d.replayed or None,
+                "field": d.field,
+                "since": format_time(d.since),
+                "until": format_time(d.until) if d.until else None,
+                "committed": d.committed or None,
+                "replayed": d.replayed or None,
             }
             for d in found.differences
         ],
-    }  # fmt: skip
+    }

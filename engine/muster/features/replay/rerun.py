@@ -119,8 +119,9 @@ class Rerun:
         changes = changed_paths(self.repository, self._at, commit)
         files = {
             change.path: None if change.new is None else required_file(objects, change.path, change.new.oid).read()
-            for change in changes if not change.path.startswith(FOLDER)
-        }  # fmt: skip
+            for change in changes
+            if not change.path.startswith(FOLDER)
+        }
         for change in changes:
             if change.path.startswith(_REQUESTS) and change.new is not None:
                 signed = required_file(objects, change.path, change.new.oid).read()

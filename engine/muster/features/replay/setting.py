@@ -166,8 +166,9 @@ def _of_object(target: str, kind: str, rest: str, fleet: Fleet) -> FieldSetting:
         raise NotSupposable(f"{target!r}: {unanswered(answered)}")
     named = {
         (f"{id_.namespace}/" if id_.namespace else "") + id_.name: id_
-        for id_ in _all(fleet) if any(one.has(id_) for one in kinds)
-    }  # fmt: skip
+        for id_ in _all(fleet)
+        if any(one.has(id_) for one in kinds)
+    }
     name = _longest(rest, named)
     if not name:
         hint = did_you_mean(rest.rpartition(".")[0] or rest, named)

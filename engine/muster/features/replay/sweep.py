@@ -72,9 +72,13 @@ class SettingInForce:
 
 
 def sweep(
-    repository: Repository, start: str, end: str, given: str, alarm: timedelta,
+    repository: Repository,
+    start: str,
+    end: str,
+    given: str,
+    alarm: timedelta,
     stopped: Callable[[], bool] = lambda: False,
-) -> Swept:  # fmt: skip
+) -> Swept:
     """Make the runs after the commit `start` up to `end` again with each value of a setting, `given` as
     `TARGET=VALUES`. NotSupposable for a mistyped target or value; UnknownKind."""
     wanted = checked_sweep(repository, end, given)
@@ -88,18 +92,20 @@ def sweep(
     rows, unwatched = [SweepRow(None, tally.counts(alarm))], 0
     for value in wanted.values:
         if done == len(past) and not stopped():
-            counts, unwatched = _counted(
-                repository, start, past, SettingInForce(wanted.setting, value), alarm, stopped
-            )  # fmt: skip
+            counts, unwatched = _counted(repository, start, past, SettingInForce(wanted.setting, value), alarm, stopped)
             rows += [] if counts is None else [SweepRow(value, counts)]
     complete = len(rows) == len(wanted.values) + 1
     return Swept(wanted.setting, rows, len(past), unrecorded, unwatched, alarm, complete)
 
 
 def _counted(
-    repository: Repository, start: str, past: Sequence[PastRun], value: SettingInForce, alarm: timedelta,
+    repository: Repository,
+    start: str,
+    past: Sequence[PastRun],
+    value: SettingInForce,
+    alarm: timedelta,
     stopped: Callable[[], bool],
-) -> tuple[Counts | None, int]:  # fmt: skip
+) -> tuple[Counts | None, int]:
     """What the runs come to with a value, None if they were stopped; and how many came after an unwatched time."""
     tally, done = Tally(), 0
     with rehearsal(repository, start, UNKNOWN_REFS) as trial:

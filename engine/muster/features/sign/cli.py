@@ -42,9 +42,13 @@ def command(ctx: click.Context, now: datetime, signer: Signer, into: Destination
     authority = signer.load(repository, now)
     say(*recover(repository), err=True)
     done = sign_once(
-        repository, authority, (lambda: now) if given else options.present, into.branch or target_branch(repository),
-        into.remote if into.push else None, replace(WRITER, ask=not offline),
-    )  # fmt: skip
+        repository,
+        authority,
+        (lambda: now) if given else options.present,
+        into.branch or target_branch(repository),
+        into.remote if into.push else None,
+        replace(WRITER, ask=not offline),
+    )
     if done.commit is None and not done.refused:
         click.echo("nothing to do")
     say(*done.waiting)

@@ -28,13 +28,29 @@ def signer_options(*, required: bool) -> Callable[[_F], _F]:
     def add(function: _F) -> _F:
         joined = combine_options(function, "signer", _signer, "ca_cert", "ca_key", "longest")
         for option in (
-            click.option("--longest", type=DurationType(_SHORTEST, "12h or 30m"), default="720h", show_default=True,
-                         metavar="DURATION", help="The longest lifetime of a certificate."),
-            click.option("--ca-key", type=FILE, required=required, metavar="FILE",
-                         help="The authority's key: outside the repository, and readable only by you."),
-            click.option("--ca-cert", type=FILE, required=required, metavar="FILE",
-                         help="Sign approved requests with this authority (PEM)."),
-        ):  # fmt: skip
+            click.option(
+                "--longest",
+                type=DurationType(_SHORTEST, "12h or 30m"),
+                default="720h",
+                show_default=True,
+                metavar="DURATION",
+                help="The longest lifetime of a certificate.",
+            ),
+            click.option(
+                "--ca-key",
+                type=FILE,
+                required=required,
+                metavar="FILE",
+                help="The authority's key: outside the repository, and readable only by you.",
+            ),
+            click.option(
+                "--ca-cert",
+                type=FILE,
+                required=required,
+                metavar="FILE",
+                help="Sign approved requests with this authority (PEM).",
+            ),
+        ):
             joined = option(joined)
         return joined
 
@@ -70,16 +86,26 @@ def _signer(ca_cert: Path | None, ca_key: Path | None, longest: timedelta) -> Si
 
 
 def sign_once(
-    repository: "Repository", authority: "Authority", now: Callable[[], datetime], branch: str, remote: str | None,
+    repository: "Repository",
+    authority: "Authority",
+    now: Callable[[], datetime],
+    branch: str,
+    remote: str | None,
     freshness: "Freshness",
-) -> "Edited":  # fmt: skip
+) -> "Edited":
     """Sign approved requests, and print the result."""
     from muster.features.sign.signing import sign  # needs the extra `identity`
     from muster.git.push import branch_attempts  # reconcile and watch read these options without signing
 
     done = sign(
-        repository, authority, now, branch=branch, remote=remote, attempts=branch_attempts(), freshness=freshness,
-    )  # fmt: skip
+        repository,
+        authority,
+        now,
+        branch=branch,
+        remote=remote,
+        attempts=branch_attempts(),
+        freshness=freshness,
+    )
     if done.commit:
         say(f"{done.commit[:12]} signed {len(done.changes)}", *(f"  {line}" for line in done.changes))
     say(*done.refused, err=True)

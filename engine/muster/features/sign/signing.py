@@ -60,9 +60,15 @@ class _Draft:
 
 
 def sign(
-    repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
-    attempts: Iterable[int], freshness: Freshness = WRITER,
-) -> Edited:  # fmt: skip
+    repository: Repository,
+    authority: Authority,
+    now: Callable[[], datetime],
+    *,
+    branch: str,
+    remote: str | None,
+    attempts: Iterable[int],
+    freshness: Freshness = WRITER,
+) -> Edited:
     """Sign the requests that are approved on the branch's head and commit the certificates to the branch for derived
     files.
 
@@ -88,9 +94,14 @@ def sign(
         landed = land_derived(repository, tips, apart, commit) if apart else land(repository, tips, commit)
         if landed is not None:
             return Edited(
-                commit, tuple(draft.changes), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,
+                commit,
+                tuple(draft.changes),
+                tuple(draft.refused),
+                landed.pushed,
+                landed.left_behind,
+                landed.followed,
                 tuple(draft.waiting),
-            )  # fmt: skip
+            )
     raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
 
 
@@ -138,10 +149,12 @@ def _conditions(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:
 def _approved(obj: Object) -> Approved:
     content, seconds = decoded(obj), obj.spec.get("expirationSeconds")
     return Approved(
-        base64.b64decode("".join(str(obj.spec["request"]).split())), content["commonName"], content["organizations"],
+        base64.b64decode("".join(str(obj.spec["request"]).split())),
+        content["commonName"],
+        content["organizations"],
         [str(usage) for usage in obj.spec.get("usages") or ()],
         seconds if isinstance(seconds, int) and not isinstance(seconds, bool) else None,
-    )  # fmt: skip
+    )
 
 
 def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:

@@ -23,22 +23,43 @@ _LIMIT_SECONDS = 30.0  # of one request
 
 
 @click.command()
-@click.option("--kubeconfig", type=options.FILE, metavar="FILE", envvar="KUBECONFIG", show_envvar=True,
-              help="How to reach the hub.")  # fmt: skip
+@click.option(
+    "--kubeconfig",
+    type=options.FILE,
+    metavar="FILE",
+    envvar="KUBECONFIG",
+    show_envvar=True,
+    help="How to reach the hub.",
+)
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
-@click.option("--namespace", default="default", show_default=True, metavar="NAME",
-              help="Where the ConfigMap is that records what muster made on the hub.")  # fmt: skip
+@click.option(
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="Where the ConfigMap is that records what muster made on the hub.",
+)
 @click.option("--name", default="muster", show_default=True, metavar="NAME", help="What this ConfigMap is called.")
-@click.option("--repository", default="", metavar="ID",
-              help="The repository that feeds the hub.  [default: its first commit]")  # fmt: skip
+@click.option(
+    "--repository", default="", metavar="ID", help="The repository that feeds the hub.  [default: its first commit]"
+)
 @click.option("--karmada", is_flag=True, help="Write Karmada's remedy actions and traffic blocks, too.")
 @click.option("--hive", is_flag=True, help="Write Hive's ClusterDeployments and ClusterClaims, too.")
 @options.projections_option
-@click.option("--take-over", is_flag=True,
-              help="Take over what OCM's own scheduler or kubectl apply made, if the fleet decides it.")  # fmt: skip
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take over what OCM's own scheduler or kubectl apply made, if the fleet decides it.",
+)
 @click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
-@click.option("--interval", type=options.INTERVAL, default="30s", show_default=True, metavar="DURATION",
-              help="With --watch: how often to look for changes made by hand.")  # fmt: skip
+@click.option(
+    "--interval",
+    type=options.INTERVAL,
+    default="30s",
+    show_default=True,
+    metavar="DURATION",
+    help="With --watch: how often to look for changes made by hand.",
+)
 @click.option("--dry-run", is_flag=True, help="Let the hub check everything, and change nothing.")
 @click.option("--print-rbac", is_flag=True, help="Print the rights that the command needs on the hub.")
 @click.option("-v", "--verbose", is_flag=True, help="Also count the files of Projections that are not synced.")
@@ -46,10 +67,24 @@ _LIMIT_SECONDS = 30.0  # of one request
 @options.repo_option
 @options.rev_option
 def command(
-    repo: Path, rev: str | None, kubeconfig: Path | None, context: str | None, namespace: str, name: str,
-    repository: str, karmada: bool, hive: bool, projections: frozenset[str], take_over: bool, watch: bool,
-    interval: float, dry_run: bool, print_rbac: bool, verbose: bool, output: str,
-) -> int:  # fmt: skip
+    repo: Path,
+    rev: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    namespace: str,
+    name: str,
+    repository: str,
+    karmada: bool,
+    hive: bool,
+    projections: frozenset[str],
+    take_over: bool,
+    watch: bool,
+    interval: float,
+    dry_run: bool,
+    print_rbac: bool,
+    verbose: bool,
+    output: str,
+) -> int:
     """Write what the fleet's last reconcile decided to a live hub.
 
     \b

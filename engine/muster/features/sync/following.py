@@ -36,9 +36,13 @@ class Follower:
     """Syncs one revision of a repository, whatever commit it is."""
 
     def __init__(
-        self, repository: Repository, revision: str | None, syncer: Syncer, systems: Sequence[str],
+        self,
+        repository: Repository,
+        revision: str | None,
+        syncer: Syncer,
+        systems: Sequence[str],
         projections: frozenset[str] = frozenset(),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Sync `revision`, HEAD if it is None, with the fields of `systems` and the objects of `projections`."""
         self._repository, self._revision = repository, revision or "HEAD"
         self._syncer, self._systems, self._projections = syncer, systems, projections
@@ -139,9 +143,15 @@ def lines_of(commit: str, done: Synced, *, verbose: bool = False) -> Iterator[st
     """What a pass did, in words; `verbose`: also which files have no objects."""
     parts = [
         f"{len(keys)} {word} ({_names(keys)})"
-        for word, keys in (("created", done.created), ("changed", done.changed), ("taken over", done.taken),
-                           ("repaired", done.healed), ("pruned", done.pruned)) if keys
-    ]  # fmt: skip
+        for word, keys in (
+            ("created", done.created),
+            ("changed", done.changed),
+            ("taken over", done.taken),
+            ("repaired", done.healed),
+            ("pruned", done.pruned),
+        )
+        if keys
+    ]
     yield f"{commit[:12]}: {', '.join(parts) or 'nothing to do'}, {len(done.unchanged)} unchanged"
     if done.kept:
         yield f"  kept from an earlier run with --karmada, --hive or --projections: {_names(done.kept)}"

@@ -89,9 +89,7 @@ class Ownership:
         self._namespaces = frozenset[str]()
         self._alone = False
 
-    def look(
-        self, decided: Iterable[tuple[str, str]], namespaces: Iterable[str], there: Mapping[HubKey, Tree]
-    ) -> None:  # fmt: skip
+    def look(self, decided: Iterable[tuple[str, str]], namespaces: Iterable[str], there: Mapping[HubKey, Tree]) -> None:
         """Take note of the Placements that the fleet decides, by namespace and name, of the namespaces where the set
         had objects, and of the hub's objects."""
         self._decided, self._namespaces = frozenset(decided), frozenset(namespaces)

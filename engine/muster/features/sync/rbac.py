@@ -54,9 +54,12 @@ def _role(kind: str, name: str, rules: list[Tree], namespace: str) -> Tree:
 
 def _binding(kind: str, name: str, account: Tree, namespace: str) -> Tree:
     return {
-        "apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": _metadata(name, namespace),
-        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name}, "subjects": [account],
-    }  # fmt: skip
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": _metadata(name, namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name},
+        "subjects": [account],
+    }
 
 
 def _metadata(name: str, namespace: str) -> Tree:

@@ -96,9 +96,7 @@ class _AppliedBody(NamedTuple):
 class Syncer:
     """Feeds one hub. It remembers what it applied, so that a pass without news only lists."""
 
-    def __init__(
-        self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False, take_over: bool = False
-    ) -> None:  # fmt: skip
+    def __init__(self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False, take_over: bool = False) -> None:
         """Feed `hub` as the set of `parent`. `take_over`: what others made of what it wants becomes part of it."""
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
         self._ownership = Ownership(parent, take_over=take_over)
@@ -184,17 +182,23 @@ class Syncer:
         path = parent_path(self._parent.namespace, self._parent.name)
         head = {"apiVersion": "v1", "kind": "ConfigMap"}
         name = {"name": self._parent.name, "namespace": self._parent.namespace}
-        after = self._hub.apply(path, {
-            **head,
-            "metadata": {
-                **name,
-                "labels": {_ID: self._parent.set_id},
-                "annotations": {
-                    _TOOLING: f"muster/v{__version__}", _KINDS: ",".join(sorted(kinds)),
-                    _NAMESPACES: ",".join(sorted(namespaces)), _REPOSITORY: self._parent.repository,
+        after = self._hub.apply(
+            path,
+            {
+                **head,
+                "metadata": {
+                    **name,
+                    "labels": {_ID: self._parent.set_id},
+                    "annotations": {
+                        _TOOLING: f"muster/v{__version__}",
+                        _KINDS: ",".join(sorted(kinds)),
+                        _NAMESPACES: ",".join(sorted(namespaces)),
+                        _REPOSITORY: self._parent.repository,
+                    },
                 },
             },
-        }, self._parent.manager)  # fmt: skip
+            self._parent.manager,
+        )
         if any(applied_parts(after, (COMMON_MANAGER,))):
             self._hub.apply(path, {**head, "metadata": name}, COMMON_MANAGER)
 
@@ -254,7 +258,7 @@ class Syncer:
 
     def _note(
         self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree], *, taken: bool
-    ) -> None:  # fmt: skip
+    ) -> None:
         seen = self._seen.get(key)
         if now is None:
             if not key.status:
@@ -284,9 +288,13 @@ class Syncer:
         return {**patch.body, "metadata": metadata}
 
     def _prune(
-        self, wanted: set[HubKey], unwritten: Collection[HubKind], chosen: frozenset[str],
-        there: Mapping[HubKey, Tree], done: Synced,
-    ) -> None:  # fmt: skip
+        self,
+        wanted: set[HubKey],
+        unwritten: Collection[HubKind],
+        chosen: frozenset[str],
+        there: Mapping[HubKey, Tree],
+        done: Synced,
+    ) -> None:
         for key, body in there.items():
             whole = self._ownership.is_part(body) or self._ownership.replaces(key, body)
             if whole and dig(body, "metadata", "deletionTimestamp") is not None:

@@ -48,9 +48,12 @@ USED: Final = "used"
 #: The ways of the fields of budgets.
 EXCEEDED, KEPT, AWAITED, REACHED = "exceeded", "kept", "waited for", "reached"
 _OF_BUDGETS: Final = (
-    ("maxDisrupted", EXCEEDED), ("maxDisrupted", KEPT), ("cooldown", AWAITED), ("suspectObserverAt", REACHED),
+    ("maxDisrupted", EXCEEDED),
+    ("maxDisrupted", KEPT),
+    ("cooldown", AWAITED),
+    ("suspectObserverAt", REACHED),
     ("maxRemoved", EXCEEDED),
-)  # fmt: skip
+)
 MIN_BACKENDS: Final = "minAvailableBackends"
 
 
@@ -75,9 +78,11 @@ def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBran
     compiled = fleet.compiled
     found: dict[ObjectId, dict[Key, PolicyBranch]] = {}
     policies: tuple[_Tested, ...] = (
-        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy, Remedy), *_admissions(fleet),
-        *compiled.of(NotificationPolicy), *(rollout for rollout in compiled.of(Rollout) if any(_gates(rollout))),
-    )  # fmt: skip
+        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy, Remedy),
+        *_admissions(fleet),
+        *compiled.of(NotificationPolicy),
+        *(rollout for rollout in compiled.of(Rollout) if any(_gates(rollout))),
+    )
     for policy in policies:
         found[policy.id] = dict(_branches(policy)) or _whole(policy.source)
     for budget in budgets_of(fleet):

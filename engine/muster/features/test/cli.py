@@ -55,9 +55,16 @@ class _TestQuery:
 @options.repo_option
 @options.now_option
 def command(
-    repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
-    output: str, now: datetime,
-) -> int:  # fmt: skip
+    repo: Path,
+    rev: str | None,
+    builtin: bool,
+    only: str,
+    coverage: bool,
+    required: float | None,
+    watch: bool,
+    output: str,
+    now: datetime,
+) -> int:
     """Run PolicyTests, which state objects and the expected results of policies, and rehearse the Drills.
 
     A Drill begins at --now with the agents' branches of this clone, and is a test with a case for each domain.
@@ -108,8 +115,9 @@ def _drills(
         results = drilled(reading, now, names)
     return [
         CaseResult(str(result.drill.id), name, place, failures)
-        for result in results for name, place, failures in result.cases()
-    ]  # fmt: skip
+        for result in results
+        for name, place, failures in result.cases()
+    ]
 
 
 def _fleet(repo: Path, rev: str | None) -> FleetWithPolicies:
@@ -133,9 +141,15 @@ def _watch(repo: Path, query: _TestQuery) -> int:
     with until_stopped(stop) as stopped:
         # The first event is empty, and means that changes are reported from now on.
         for events in changes(
-            root, watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)), stop_event=stop, debounce=200,
-            step=50, rust_timeout=500, raise_interrupt=False, yield_on_timeout=True,
-        ):  # fmt: skip
+            root,
+            watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)),
+            stop_event=stop,
+            debounce=200,
+            step=50,
+            rust_timeout=500,
+            raise_interrupt=False,
+            yield_on_timeout=True,
+        ):
             if fleet is not None and not events:
                 continue
             before, fleet = fleet, _fleet(repo, None)
@@ -156,9 +170,11 @@ def _is_read(path: Path) -> bool:
 
 
 def _run(
-    fleet: FleetWithPolicies, query: _TestQuery, tests: Collection[ObjectId] | None = None,
+    fleet: FleetWithPolicies,
+    query: _TestQuery,
+    tests: Collection[ObjectId] | None = None,
     drills: "Sequence[CaseResult]" = (),
-) -> int:  # fmt: skip
+) -> int:
     """Run tests (None: all), tell how it went with them and with `drills`, and return the exit code."""
     from muster.features.test.coverage import Coverage
     from muster.features.test.policytest import run_tests

@@ -64,9 +64,10 @@ class CaseNotifications:
         """Return the messages that are due after a run over these derived files, by policy and group: their sinks and
         transitions."""
         found = [
-            notice for path, text in sorted(run.files.items())
+            notice
+            for path, text in sorted(run.files.items())
             for notice in notices_of(path, _body(path, derived.get(path)), _body(path, text), str(run.now), run.now)
-        ]  # fmt: skip
+        ]
         found_messages = messages(run.fleet, found, self.waiting, run.now)
         self.policies.update(f"{NOTIFICATION_POLICY.name}/{message.policy}" for message in found_messages)
         self.waiting = tuple(message for message in found_messages if message.due > run.now)
@@ -83,14 +84,18 @@ def _body(path: str, text: str | None) -> Tree:
 
 def _tree(message: Message, sinks: list[str]) -> Tree:
     return {
-        "policy": message.policy, "severity": message.severity, "group": message.key,
+        "policy": message.policy,
+        "severity": message.severity,
+        "group": message.key,
         "sinks": sorted(message.sinks or sinks),
         "transitions": [
-            {**change_tree(notice), "object": "/".join(filter(None, (notice.object.kind, notice.object.namespace,
-                                                                    notice.object.name)))}
+            {
+                **change_tree(notice),
+                "object": "/".join(filter(None, (notice.object.kind, notice.object.namespace, notice.object.name))),
+            }
             for notice in message.notices
         ],
-    }  # fmt: skip
+    }
 
 
 def unexpected_notifications(sent: list[Tree], step: Tree) -> Iterator[str]:
@@ -128,9 +133,13 @@ class CaseResult:
 
 
 def run_tests(
-    fleet: FleetWithPolicies, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
+    fleet: FleetWithPolicies,
+    *,
+    builtin: bool = False,
+    only: str = "",
+    coverage: Coverage | None = None,
     tests: Collection[ObjectId] | None = None,
-) -> list[CaseResult]:  # fmt: skip
+) -> list[CaseResult]:
     """Run the fleet's PolicyTests, with `builtin` also the built-in ones; sorted by test, cases in their order.
 
     `only`: tests and cases with this in their names; `tests`: these tests. `coverage` gets the branches of the fleet's
@@ -142,10 +151,14 @@ def run_tests(
     if coverage is not None:
         named = {name for test in chosen for name in test.spec["policies"]}
         branches = branches_of(fleet).items()
-        coverage.declare({
-            id_: found for id_, found in branches
-            if str(id_) in named or (not only and (builtin or id_ not in fleet.read.builtin))
-        }, named)  # fmt: skip
+        coverage.declare(
+            {
+                id_: found
+                for id_, found in branches
+                if str(id_) in named or (not only and (builtin or id_ not in fleet.read.builtin))
+            },
+            named,
+        )
     found = (_test(fleet, test, only, coverage) for test in chosen)
     return [result for results in found for result in results]
 
@@ -340,8 +353,9 @@ def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
         return
     have = [
         {"policy": found.policy.name, "message": found.message}
-        for found in judged if str(found.object) == expect["object"] and found.policy
-    ]  # fmt: skip
+        for found in judged
+        if str(found.object) == expect["object"] and found.policy
+    ]
     wanted = mappings_at(expect, "violations")
     if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):
         yield f"violations are {_text(have)}, expected {_text(wanted)}"

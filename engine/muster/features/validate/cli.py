@@ -14,8 +14,7 @@ from muster.cli.outcome import report
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
 @click.option("--staged", is_flag=True, help="Validate the staged files: the content of the next commit.")
 @click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit brings about.")
-@click.option("--base", metavar="REV",
-              help="The revision to compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
+@click.option("--base", metavar="REV", help="The revision to compare with.  [default: HEAD, or the parent of --rev]")
 @options.report_option
 @options.repo_option
 def command(

@@ -50,9 +50,10 @@ def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId
     kinds = {kind for kind, found in fleet.read.foreign.items() if any(one.source.path in names for one in found)}
     kinds |= {(id_.group, id_.kind) for id_ in objects}
     bound = {
-        obj.spec.get("policyName") for obj in fleet.of(VALIDATING_ADMISSION_POLICY_BINDING)
+        obj.spec.get("policyName")
+        for obj in fleet.of(VALIDATING_ADMISSION_POLICY_BINDING)
         if obj.id in objects or ("", "Namespace") in kinds
-    }  # fmt: skip
+    }
     for obj in fleet.of(VALIDATING_ADMISSION_POLICY):
         read = mapping_at(obj.spec, "paramKind")
         group = str(read.get("apiVersion", "")).rpartition("/")[0]

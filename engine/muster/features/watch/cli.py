@@ -28,10 +28,17 @@ if TYPE_CHECKING:
 @click.option(
     "--remote", default="origin", show_default=True, metavar="NAME", help="The remote to fetch from and push to."
 )
-@click.option("--interval", type=options.INTERVAL, default="30s", show_default=True, metavar="DURATION",
-              help="How often to fetch from the remote; without --push only agents' refs.")  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True,
-              help="Print how much was evaluated, and the instant if it is not the present.")  # fmt: skip
+@click.option(
+    "--interval",
+    type=options.INTERVAL,
+    default="30s",
+    show_default=True,
+    metavar="DURATION",
+    help="How often to fetch from the remote; without --push only agents' refs.",
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Print how much was evaluated, and the instant if it is not the present."
+)
 @options.sink_option
 @options.output_option("text", "json")
 @options.log_format_option
@@ -42,10 +49,21 @@ if TYPE_CHECKING:
 @options.state_option
 @options.workers_option
 def command(
-    repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None, state: Path | None, workers: "Workers", output: str, log_format: str,
-    signer: Signer | None, serving: Serving,
-) -> int:  # fmt: skip
+    repo: Path,
+    branch: str | None,
+    push: bool,
+    remote: str,
+    interval: float,
+    offline: bool,
+    verbose: bool,
+    sink_dir: Path | None,
+    state: Path | None,
+    workers: "Workers",
+    output: str,
+    log_format: str,
+    signer: Signer | None,
+    serving: Serving,
+) -> int:
     """Keep a fleet reconciled, until stopped by SIGTERM or Ctrl-C.
 
     With --ca-cert and --ca-key, certificate requests are signed as soon as they are approved (see muster sign).
@@ -86,11 +104,21 @@ def command(
         if verbose and kept is None:
             log("no state can be kept between runs, so each evaluates the whole fleet; see muster version")
         watcher = Watcher(
-            repository, target, remote if push else None, timedelta(seconds=interval), log,
-            clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
-            sink_dir=sink_dir, state=kept, workers=workers, authority=authority,
-            observers=(*results, *served, *tracing), pushes=pushes,
-        )  # fmt: skip
+            repository,
+            target,
+            remote if push else None,
+            timedelta(seconds=interval),
+            log,
+            clock=options.present,
+            freshness=replace(WRITER, ask=not offline, lasting=True),
+            verbose=verbose,
+            sink_dir=sink_dir,
+            state=kept,
+            workers=workers,
+            authority=authority,
+            observers=(*results, *served, *tracing),
+            pushes=pushes,
+        )
         with until_stopped(stop) as stopped:
             watch(watcher, stop)
         log("stopped")

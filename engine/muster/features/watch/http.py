@@ -47,8 +47,11 @@ _HEADERS: Final = {
     "Referrer_Policy": "no-referrer",
     "X_Content_Type_Options": "nosniff",
 }
-_TYPES: Final = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
-                 "js": "text/javascript; charset=utf-8"}  # fmt: skip
+_TYPES: Final = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+}
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -65,9 +68,14 @@ class LiveServer(HttpServer):
     """Serves a watch."""
 
     def __init__(
-        self, address: tuple[str, int], live: Live, values: "Values | None", access: Access,
-        context: ssl.SSLContext | None = None, webhook: "Webhook | None" = None,
-    ) -> None:  # fmt: skip
+        self,
+        address: tuple[str, int],
+        live: Live,
+        values: "Values | None",
+        access: Access,
+        context: ssl.SSLContext | None = None,
+        webhook: "Webhook | None" = None,
+    ) -> None:
         super().__init__(address, context=context)
         self._webhook = webhook
         self.live, self.values, self.access = live, values, access

@@ -179,9 +179,15 @@ class Live:
         now = self._after(last) or show_whole(self._question(self._last or last))
         self._before = now
         return site_of(
-            now.run, self._repository, self._title, self._link, live=True, timeline=self._timeline, known=now.known,
+            now.run,
+            self._repository,
+            self._title,
+            self._link,
+            live=True,
+            timeline=self._timeline,
+            known=now.known,
             details=(lambda names: self._of_clusters(now.question, names)) if now.part else None,
-        ), now.question.commit  # fmt: skip
+        ), now.question.commit
 
     def _after(self, last: _Seen) -> Shown | None:
         """Update the shown commit incrementally; None if a full run is required. The state may be ahead of the last

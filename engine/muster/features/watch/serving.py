@@ -42,9 +42,12 @@ class Serving:
 
     @contextmanager
     def observers(
-        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]",
+        self,
+        repository: "Repository",
+        say: Callable[[str], None],
+        kept: "Callable[[], RunState | None]",
         pushed: Callable[[], None] = lambda: None,
-    ) -> "Iterator[tuple[RunObserver, ...]]":  # fmt: skip
+    ) -> "Iterator[tuple[RunObserver, ...]]":
         """Serve while the block runs, and yield the observers of runs that feed the server; none without --serve.
         `kept` opens the state that runs keep; `pushed` is called when a forge says that somebody pushed."""
         if self.serve is None:
@@ -112,8 +115,9 @@ class Serving:
         try:
             context = (
                 server_context(self.serve_cert, self.serve_key, self.serve_client_ca, optional=False)
-                if self.serve_cert and self.serve_key else None
-            )  # fmt: skip
+                if self.serve_cert and self.serve_key
+                else None
+            )
             tokens = ReloadedFile(self.serve_token, token_of) if self.serve_token else None
         except (OSError, ValueError) as error:
             raise click.UsageError(
@@ -134,16 +138,25 @@ def serving_options(function: _F) -> _F:
     """`--serve` and its like, as one parameter `serving`."""
     joined = combine_options(function, "serving", Serving, *Serving.__slots__)
     for option in (
-        click.option("--serve-webhook-secret", type=_FILE, metavar="FILE",
-                     help="Fetch at once when GitHub, GitLab or Gitea posts a push to /webhook with this secret"
-                          " (or that of MUSTER_WEBHOOK_SECRET)."),
+        click.option(
+            "--serve-webhook-secret",
+            type=_FILE,
+            metavar="FILE",
+            help="Fetch at once when GitHub, GitLab or Gitea posts a push to /webhook with this secret"
+            " (or that of MUSTER_WEBHOOK_SECRET).",
+        ),
         click.option("--serve-client-ca", type=_FILE, help="Accept clients with certificates of this authority."),
         click.option("--serve-key", type=_FILE, help="The key of the certificate (PEM)."),
         click.option("--serve-cert", type=_FILE, help="Serve TLS with this certificate (PEM)."),
-        click.option("--serve-token", type=_FILE, metavar="FILE",
-                     help="Accept clients with the token in FILE: as a bearer, or in a browser as the password."),
-        click.option("--serve", metavar="HOST:PORT",
-                     help="Serve the live page there, with /metrics, /healthz and /readyz."),
-    ):  # fmt: skip
+        click.option(
+            "--serve-token",
+            type=_FILE,
+            metavar="FILE",
+            help="Accept clients with the token in FILE: as a bearer, or in a browser as the password.",
+        ),
+        click.option(
+            "--serve", metavar="HOST:PORT", help="Serve the live page there, with /metrics, /healthz and /readyz."
+        ),
+    ):
         joined = option(joined)
     return joined

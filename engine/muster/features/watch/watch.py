@@ -91,12 +91,23 @@ class Watcher:
     """
 
     def __init__(
-        self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
-        clock: Callable[[], datetime], freshness: Freshness = WRITER, verbose: bool = False,
-        sink_dir: Path | None = None, state: RunState | None = None, workers: "Workers | None" = None,
-        authority: "Authority | None" = None, observers: Sequence["RunObserver"] = (),
+        self,
+        repository: Repository,
+        branch: str,
+        remote: str | None,
+        interval: timedelta,
+        say: Say,
+        *,
+        clock: Callable[[], datetime],
+        freshness: Freshness = WRITER,
+        verbose: bool = False,
+        sink_dir: Path | None = None,
+        state: RunState | None = None,
+        workers: "Workers | None" = None,
+        authority: "Authority | None" = None,
+        observers: Sequence["RunObserver"] = (),
         pushes: Pushes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.pushes = pushes or Pushes()
         self._authority, self._signs = authority, authority is not None
         self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
@@ -132,10 +143,17 @@ class Watcher:
                 return
             self._print(now, *recover(self.repository))
             done = reconcile(
-                self.repository, self._present, is_present=True, branch=self.branch, remote=self._remote,
-                attempts=branch_attempts(), freshness=self._freshness, state=self._kept, workers=self._workers,
+                self.repository,
+                self._present,
+                is_present=True,
+                branch=self.branch,
+                remote=self._remote,
+                attempts=branch_attempts(),
+                freshness=self._freshness,
+                state=self._kept,
+                workers=self._workers,
                 late_renewals=self._late,
-            )  # fmt: skip
+            )
             self._fetches = self._remote is not None or (self._freshness.ask and done.heard.has_remote)
             self._tell(done)
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
@@ -176,9 +194,14 @@ class Watcher:
         from muster.features.sign.signing import sign
 
         signed = sign(
-            self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
-            attempts=branch_attempts(), freshness=self._freshness,
-        )  # fmt: skip
+            self.repository,
+            self._authority,
+            self._present,
+            branch=self.branch,
+            remote=self._remote,
+            attempts=branch_attempts(),
+            freshness=self._freshness,
+        )
         self._print(self._present(), *map(str, signed.changes), *signed.refused)
         self._signs = False
 
@@ -254,9 +277,10 @@ class Watcher:
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
         standing = [
-            found for found in findings
+            found
+            for found in findings
             if is_any_fault(found) or found.code == Code.RUN_AHEAD or (self._verbose and not found.fails)
-        ]  # fmt: skip
+        ]
         texts = {f"  {found.code}: {found.message}": None for found in standing}
         for text in [text for text in texts if text not in self._standing][:_MAX_PRINTED]:
             self.say(text)

@@ -33,8 +33,12 @@ from muster.run.question import Question, Remembers
 from muster.run.run import Settled
 from muster.run.state import RunState, copy_of, open_state
 
-_IDENTITY = {"GIT_AUTHOR_NAME": "muster", "GIT_AUTHOR_EMAIL": "muster@invalid", "GIT_COMMITTER_NAME": "muster",
-             "GIT_COMMITTER_EMAIL": "muster@invalid"}  # fmt: skip
+_IDENTITY = {
+    "GIT_AUTHOR_NAME": "muster",
+    "GIT_AUTHOR_EMAIL": "muster@invalid",
+    "GIT_COMMITTER_NAME": "muster",
+    "GIT_COMMITTER_EMAIL": "muster@invalid",
+}
 
 
 @contextmanager
@@ -44,9 +48,14 @@ def scratch_of(repository: Repository, commit: str) -> Iterator[Repository]:
         path, environ = Path(folder), {**without_location(repository.git.environ), **_IDENTITY}
         git = Git(path, environ)
         git.output(
-            "init", "--quiet", "--bare", "--template=", "--initial-branch=main",
-            f"--object-format={repository.object_format}", ".",
-        )  # fmt: skip
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            "--initial-branch=main",
+            f"--object-format={repository.object_format}",
+            ".",
+        )
         origin = common_directory(repository).resolve()
         (path / "objects/info").mkdir(exist_ok=True)
         (path / "objects/info/alternates").write_text(f"{origin / 'objects'}\n", encoding="utf-8")

@@ -119,8 +119,13 @@ class Supposition:
         obj = self.fleet.objects.get(id_)
         if obj is None:
             raise NotSupposable(f"there is no {id_}")
-        condition = {"type": type_, "status": status, "reason": _REASON, "message": "",
-                "lastTransitionTime": format_time(now)}  # fmt: skip
+        condition = {
+            "type": type_,
+            "status": status,
+            "reason": _REASON,
+            "message": "",
+            "lastTransitionTime": format_time(now),
+        }
         parts = [part for part in obj.parts if part.layer is Layer.INPUT]
         holder = next((part for part in parts if _has(part.body, type_)), None)
         holder = holder or next((part for part in parts if "status" in part.body), None)

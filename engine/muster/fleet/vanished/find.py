@@ -125,9 +125,13 @@ class Vanished:
 
 
 def find_vanished(
-    snapshot: Snapshot, reading: FilesRead, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
-    *, partial: bool = False,
-) -> Vanished:  # fmt: skip
+    snapshot: Snapshot,
+    reading: FilesRead,
+    previous: Mapping[ObjectId, Tree],
+    declared: Collection[ObjectId],
+    *,
+    partial: bool = False,
+) -> Vanished:
     """Find vanished objects. `declared`: objects in sound inputs; `previous`: those of the last run.
 
     `partial`: this is a part of the fleet, and an object missing in `previous` belongs to the rest.

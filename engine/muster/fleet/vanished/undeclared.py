@@ -95,9 +95,10 @@ def _declared_before(search: Search, path: str, oid: str) -> frozenset[ObjectId]
     with_section = {part.id for part in earlier.parts if _section(part.id) in part.body}
     lost = set(search.lost(earlier))
     return frozenset(
-        part.id for part in earlier.parts
+        part.id
+        for part in earlier.parts
         if (declares(part.id, part.body) and part.id in lost if needs_declaration(part.id) else part.id in with_section)
-    )  # fmt: skip
+    )
 
 
 def _keep(search: Search, part: Part) -> None:

@@ -111,12 +111,20 @@ def _digest(ref: str) -> str:
 def _facts_of(heard: HeardNow) -> RunFacts:
     agents = heard.refs.agents
     return RunFacts(
-        VERSION, __version__, format_time(heard.now), heard.source, heard.memory_version, agents.asked,
-        agents.identities is not None, (agents.limits.max_bytes, agents.limits.max_files), tuple(sorted(agents.gone)),
+        VERSION,
+        __version__,
+        format_time(heard.now),
+        heard.source,
+        heard.memory_version,
+        agents.asked,
+        agents.identities is not None,
+        (agents.limits.max_bytes, agents.limits.max_files),
+        tuple(sorted(agents.gone)),
         tuple(sorted(agents.retired)),
         tuple(SilentRemote(silent.remote, silent.why, tuple(sorted(silent.clusters))) for silent in agents.withheld),
-        heard.notes, format_time(heard.watched) if heard.watched else "",
-    )  # fmt: skip
+        heard.notes,
+        format_time(heard.watched) if heard.watched else "",
+    )
 
 
 def _commits(repository: Repository, heard: HeardNow) -> dict[str, bytes]:

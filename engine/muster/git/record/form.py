@@ -179,11 +179,12 @@ def parse_record(files: Mapping[str, bytes], now: int) -> RecordParts:
     except (ValueError, OverflowError, OSError) as error:
         raise MalformedError(str(error)) from None
     return RecordParts(
-        facts, [(row, [next(renewals) for _ in row.digits]) for row in rows],
+        facts,
+        [(row, [next(renewals) for _ in row.digits]) for row in rows],
         {path.removeprefix(f"{PULSES}/"): data for path, data in files.items() if path.startswith(f"{PULSES}/")},
         {ref: text for ref, (text, _) in parse_commits(files.get(COMMITS, b"")).items()},
         [from_tree(LateRenewal, tree) for tree in _lines(files.get(LATE, b""))],
-    )  # fmt: skip
+    )
 
 
 def parse_facts(data: bytes) -> RunFacts:

@@ -190,16 +190,26 @@ def _heard(run: EngineCommit, parts: RecordParts) -> Heard:
     refs = tuple(sorted((_ref(row, renewals, run) for row, renewals in parts.rows), key=lambda ref: ref.name))
     identities = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
     agents = Agents(
-        frozenset(ref.cluster for ref in refs if ref.is_agent), facts.asked, frozenset(facts.gone),
+        frozenset(ref.cluster for ref in refs if ref.is_agent),
+        facts.asked,
+        frozenset(facts.gone),
         AgentLimits(*facts.limits),
         tuple(Withheld(silent.remote, silent.why, frozenset(silent.clusters)) for silent in facts.withheld),
-        identities if facts.signed else None, frozenset(facts.retired),
-    )  # fmt: skip
+        identities if facts.signed else None,
+        frozenset(facts.retired),
+    )
     return Heard(
-        run, run.heard, facts.muster, AgentRefs(refs, agents),
-        RecordedMemory(decoded(parts.pulses).published, facts.memory), facts.notes, tuple(parts.late), parts.commits,
-        {row.ref: renewals for row, renewals in parts.rows if renewals}, try_time(facts.watched),
-    )  # fmt: skip
+        run,
+        run.heard,
+        facts.muster,
+        AgentRefs(refs, agents),
+        RecordedMemory(decoded(parts.pulses).published, facts.memory),
+        facts.notes,
+        tuple(parts.late),
+        parts.commits,
+        {row.ref: renewals for row, renewals in parts.rows if renewals},
+        try_time(facts.watched),
+    )
 
 
 def _ref(row: RefRow, renewals: Sequence[RenewTime], run: EngineCommit) -> AgentRef:

@@ -158,8 +158,9 @@ def _blobs(repository: Repository, commit: str) -> Mapping[str, str]:
     """The blobs of the record in a commit, by path."""
     return {
         f"{folder}{name.decode(errors='replace')}": oid
-        for folder in ("", f"{REFS}/", f"{PULSES}/") for name, oid in _tree(repository, f"{commit}:{folder}")
-    }  # fmt: skip
+        for folder in ("", f"{REFS}/", f"{PULSES}/")
+        for name, oid in _tree(repository, f"{commit}:{folder}")
+    }
 
 
 def _tree(repository: Repository, tree: str) -> Iterator[tuple[bytes, str]]:

@@ -134,7 +134,7 @@ class Connection:
 
     async def _take(
         self, request: HttpRequest, admitted: AdmittedRequest, reader: StreamReader, writer: StreamWriter
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Answer one request with a body."""
         if request.length > admitted.body_bytes:
             answer = _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {admitted.body_bytes} bytes")

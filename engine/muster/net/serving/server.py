@@ -83,7 +83,7 @@ class HttpServer:
 
     def __init__(
         self, address: tuple[str, int], *, context: ssl.SSLContext | None = None, most: int | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Open the listening socket. OSError if that fails."""
         self.context = context
         self.most = most or min(_MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
@@ -245,9 +245,15 @@ class HttpServer:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=HEAD_BYTES, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        tls: dict[str, Any] = {} if self.context is None else {
-            "ssl": self.context, "ssl_handshake_timeout": HEAD_SECONDS, "ssl_shutdown_timeout": _PAUSE_SECONDS,
-        }  # fmt: skip
+        tls: dict[str, Any] = (
+            {}
+            if self.context is None
+            else {
+                "ssl": self.context,
+                "ssl_handshake_timeout": HEAD_SECONDS,
+                "ssl_shutdown_timeout": _PAUSE_SECONDS,
+            }
+        )
         transport: asyncio.Transport | None = None
         try:
             transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted, **tls)

@@ -100,8 +100,13 @@ _CONTAINER = _in_sequence(
 _MODE: Final = {"defaultMode": 0o644}
 _POD = _in_sequence(
     _with(
-        {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
-         "terminationGracePeriodSeconds": 30, "securityContext": {}},
+        {
+            "restartPolicy": "Always",
+            "dnsPolicy": "ClusterFirst",
+            "schedulerName": "default-scheduler",
+            "terminationGracePeriodSeconds": 30,
+            "securityContext": {},
+        },
         containers=_each(_CONTAINER),
         initContainers=_each(_CONTAINER),
         volumes=_each(
@@ -109,7 +114,7 @@ _POD = _in_sequence(
         ),
     ),
     _host_ports,
-)  # fmt: skip
+)
 _TEMPLATE = _with({"metadata": {}}, spec=_POD)
 _ROLLING: Final = {"type": "RollingUpdate"}
 _JOB = _in_sequence(

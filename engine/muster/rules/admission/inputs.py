@@ -106,14 +106,16 @@ class AdmissionInputs:
         registered = BY_GROUP_KIND.get(kind)
         if registered is not None:
             yield from (
-                obj.body for obj in self.fleet.of(registered)
+                obj.body
+                for obj in self.fleet.of(registered)
                 if obj.id.namespace == namespace and name in ("", obj.id.name)
-            )  # fmt: skip
+            )
         else:
             yield from (
-                self.foreigners.object(document).body for id_, document in self.foreigners.of_kind(*kind)
+                self.foreigners.object(document).body
+                for id_, document in self.foreigners.of_kind(*kind)
                 if id_.namespace == namespace and name in ("", id_.name)
-            )  # fmt: skip
+            )
 
     # -- who asks
 

@@ -130,9 +130,10 @@ def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions:
     resources = (now.resources.of(*kind) for kind in sorted(kinds))
     bindings = admissions.bindings
     return [
-        resource for resource in resources
+        resource
+        for resource in resources
         if any(binding.policy.match.covers(resource) and binding.match.covers(resource) for binding in bindings)
-    ]  # fmt: skip
+    ]
 
 
 def _places(fleet: Fleet, matched_kinds: list[Resource], admissions: Admissions) -> frozenset[Place]:

@@ -46,9 +46,12 @@ def matches_nothing(policy: Object, match: Match, named: Iterable[str], plurals:
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
     return finding_at(
-        policy, ("spec", "matchConstraints", "resourceRules"), Code.ADMISSION_MATCHES_NOTHING, f"{policy.id} {problem}",
+        policy,
+        ("spec", "matchConstraints", "resourceRules"),
+        Code.ADMISSION_MATCHES_NOTHING,
+        f"{policy.id} {problem}",
         hint,
-    )  # fmt: skip
+    )
 
 
 _GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))
@@ -191,7 +194,7 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     strict, reads_user = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
     policy = AdmissionPolicy(
         obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, reads_user
-    )  # fmt: skip
+    )
     return (None if compiler.failed else policy), compiler.findings
 
 

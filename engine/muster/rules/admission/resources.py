@@ -122,36 +122,64 @@ def _defined(group: str, body: Tree) -> Resource | None:
 
 
 #: Kubernetes' own kinds by group, as of 1.34, without those in muster's registry.
-BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
-    group: tuple(kinds.split())
-    for group, kinds in {
-        "": "ConfigMap ComponentStatus Endpoints Event LimitRange Namespace Node PersistentVolume "
+BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        group: tuple(kinds.split())
+        for group, kinds in {
+            "": "ConfigMap ComponentStatus Endpoints Event LimitRange Namespace Node PersistentVolume "
             "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
-        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+            "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
             "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
-        "apiextensions.k8s.io": "CustomResourceDefinition",
-        "apiregistration.k8s.io": "APIService",
-        "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
-        "autoscaling": "HorizontalPodAutoscaler",
-        "batch": "CronJob Job",
-        "certificates.k8s.io": "ClusterTrustBundle PodCertificateRequest",
-        "coordination.k8s.io": "LeaseCandidate",
-        "discovery.k8s.io": "",
-        "events.k8s.io": "Event",
-        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-        "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
-        "node.k8s.io": "RuntimeClass",
-        "policy": "PodDisruptionBudget",
-        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
-        "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice",
-        "scheduling.k8s.io": "PriorityClass",
-        "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
-    }.items()
-})  # fmt: skip
-_CLUSTER_SCOPED: Final = frozenset((
-    "APIService", "CSIDriver", "CSINode", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle", "ComponentStatus",
-    "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule", "FlowSchema", "IPAddress", "IngressClass",
-    "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Namespace", "Node",
-    "PersistentVolume", "PriorityClass", "PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "ServiceCIDR",
-    "StorageClass", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
-))  # fmt: skip
+            "apiextensions.k8s.io": "CustomResourceDefinition",
+            "apiregistration.k8s.io": "APIService",
+            "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+            "autoscaling": "HorizontalPodAutoscaler",
+            "batch": "CronJob Job",
+            "certificates.k8s.io": "ClusterTrustBundle PodCertificateRequest",
+            "coordination.k8s.io": "LeaseCandidate",
+            "discovery.k8s.io": "",
+            "events.k8s.io": "Event",
+            "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+            "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
+            "node.k8s.io": "RuntimeClass",
+            "policy": "PodDisruptionBudget",
+            "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
+            "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice",
+            "scheduling.k8s.io": "PriorityClass",
+            "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment "
+            "VolumeAttributesClass",
+        }.items()
+    }
+)
+_CLUSTER_SCOPED: Final = frozenset(
+    (
+        "APIService",
+        "CSIDriver",
+        "CSINode",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ClusterTrustBundle",
+        "ComponentStatus",
+        "CustomResourceDefinition",
+        "DeviceClass",
+        "DeviceTaintRule",
+        "FlowSchema",
+        "IPAddress",
+        "IngressClass",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PriorityClass",
+        "PriorityLevelConfiguration",
+        "ResourceSlice",
+        "RuntimeClass",
+        "ServiceCIDR",
+        "StorageClass",
+        "ValidatingWebhookConfiguration",
+        "VolumeAttachment",
+        "VolumeAttributesClass",
+    )
+)

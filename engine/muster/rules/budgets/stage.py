@@ -90,9 +90,13 @@ def stage(
 
 
 def _allowance(
-    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], holding: list[Holding], unread: list[Holding],
+    shared: Shared,
+    id_: ObjectId,
+    budgets: tuple[Budget, ...],
+    holding: list[Holding],
+    unread: list[Holding],
     now: datetime,
-) -> Allowance:  # fmt: skip
+) -> Allowance:
     """What is allowed. A broken Fleet keeps what held at the last run; `unread`: budgets that allow nothing."""
     override = sound_override(shared, id_)
     if override is not None and override.covers(now):
@@ -180,10 +184,15 @@ def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> 
     if not exceeded and before is None:
         return None
     holding = Holding(
-        group.budget, group.domain, count, len(group.members) + len(group.unplaced), group.allowed, group.suspicious,
+        group.budget,
+        group.domain,
+        count,
+        len(group.members) + len(group.unplaced),
+        group.allowed,
+        group.suspicious,
         since=before.since if before else now,
         met=None if exceeded or before is None else before.met or now,
-    )  # fmt: skip
+    )
     return None if holding.until is not None and now >= holding.until else holding
 
 
@@ -231,9 +240,13 @@ def _expiries(shared: Shared, id_: ObjectId, holding: list[Holding], now: dateti
 
 
 def _conditions(
-    shared: Shared, ids: tuple[ObjectId, ObjectId], holding: list[Holding], groups: list[_Group], because: Because,
+    shared: Shared,
+    ids: tuple[ObjectId, ObjectId],
+    holding: list[Holding],
+    groups: list[_Group],
+    because: Because,
     now: datetime,
-) -> Iterator[Decision]:  # fmt: skip
+) -> Iterator[Decision]:
     def decide(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
         return _condition(shared, ids, type_, (status, reason, message), because, now)
 
@@ -301,9 +314,11 @@ def _suspicion(shared: Shared, group: _Group) -> str:
     in_domain = f" in {group.domain}" if group.domain else ""
     count = f"{len(group.silent)} of {len(group.members)} clusters{in_domain} are silent"
     instant, name = _latest_renewal(shared, group.silent)
-    last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
-        "nothing was ever received from any of them"
-    )  # fmt: skip
+    last = (
+        f"the last thing received from any of them was a lease renewed at {instant} by {name}"
+        if instant
+        else ("nothing was ever received from any of them")
+    )
     return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
 
 
@@ -319,9 +334,13 @@ def _latest_renewal(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]
 
 
 def _condition(
-    shared: Shared, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
+    shared: Shared,
+    ids: tuple[ObjectId, ObjectId],
+    type_: str,
+    verdict: tuple[str, str, str],
+    because: Because,
     now: datetime,
-) -> Iterator[Decision]:  # fmt: skip
+) -> Iterator[Decision]:
     """A condition appears with the first incident and stays."""
     (id_, past), (status, reason, _) = ids, verdict
     before = shared.conditions_before(past).get(type_)

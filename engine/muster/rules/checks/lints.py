@@ -79,9 +79,12 @@ def branch_findings(fleet: Fleet) -> Iterator[Finding]:
         if dig(obj.spec, *path) and not any(dig(part.body, "spec", *path) for part in read):
             message = "spec.derived.branch has no effect here, for it has to be known before anything else is read"
             yield finding_at(
-                obj, ("spec", *path), Code.SETTING_WITHOUT_EFFECT, message,
+                obj,
+                ("spec", *path),
+                Code.SETTING_WITHOUT_EFFECT,
+                message,
                 f"write the Fleet into {FLEET_FILE} at the root",
-            )  # fmt: skip
+            )
 
 
 def set_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -139,9 +142,10 @@ _SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
         ("matchConstraints", name) for name in ("objectSelector", "namespaceSelector")
     ),
     kinds.VALIDATING_ADMISSION_POLICY_BINDING: (
-        *(("matchResources", name) for name in ("objectSelector", "namespaceSelector")), ("paramRef", "selector"),
+        *(("matchResources", name) for name in ("objectSelector", "namespaceSelector")),
+        ("paramRef", "selector"),
     ),
-}  # fmt: skip
+}
 
 
 def selector_findings(fleet: Fleet) -> Iterator[Finding]:

@@ -58,9 +58,18 @@ def _freeze_findings(fleet: Fleet) -> Iterator[Finding]:
 
 #: A fault in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
-    set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
-    branch_findings, _freeze_findings, decided_taints, waiver_findings, name_findings,
-)  # fmt: skip
+    set_findings,
+    selector_findings,
+    lease_findings,
+    request_findings,
+    override_findings,
+    policy_params_findings,
+    branch_findings,
+    _freeze_findings,
+    decided_taints,
+    waiver_findings,
+    name_findings,
+)
 
 
 def every_policy(fleet: Fleet) -> Compiled:
@@ -80,9 +89,11 @@ def remedies_only(fleet: Fleet) -> Compiled:
 
 
 def validate(
-    fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy,
+    fleet: Fleet,
+    base: Fleet | None = None,
+    policies: Callable[[Fleet], Compiled] = every_policy,
     witness: Witness | None = None,
-) -> FleetWithPolicies:  # fmt: skip
+) -> FleetWithPolicies:
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
     `base`: the fleet to compare with, for rules about changes; it need not be validated. `policies` compiles all

@@ -29,10 +29,17 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 
 #: Codes that only `muster lint --prove` finds.
-PROVED: Final = frozenset((
-    Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN, Code.GATE_NEVER_PASSES,
-    Code.ALWAYS_THE_SAME, Code.SCORE_OUT_OF_RANGE, Code.STAGE_NEVER_REACHED,
-))  # fmt: skip
+PROVED: Final = frozenset(
+    (
+        Code.RULE_NEVER_DECIDES,
+        Code.EXPRESSION_CAN_FAIL,
+        Code.INVARIANT_BROKEN,
+        Code.GATE_NEVER_PASSES,
+        Code.ALWAYS_THE_SAME,
+        Code.SCORE_OUT_OF_RANGE,
+        Code.STAGE_NEVER_REACHED,
+    )
+)
 #: Codes that cannot be waived: faults in muster, runs ahead of the clock, and findings about waivers.
 NEVER: Final = OURS | {
     Code.RUN_AHEAD,
@@ -99,9 +106,11 @@ def _in_force(findings: Iterable[Finding], now: datetime) -> _Waivers:
 
 
 def shown(
-    findings: Iterable[Finding], now: datetime, waivers: Iterable[Finding] | None = None,
+    findings: Iterable[Finding],
+    now: datetime,
+    waivers: Iterable[Finding] | None = None,
     base: Iterable[Finding] | None = None,
-) -> list[Finding]:  # fmt: skip
+) -> list[Finding]:
     """Return the findings to show: `with_waivers`, without waivers except for expired ones.
 
     `waivers`: the findings that carry them; None: those among `findings`.
@@ -168,6 +177,9 @@ def waiver_advice(
         if waiver.code not in unasked and not any(_waiver_of(other, alone) for other in findings):
             message = f"{carrier.object} silences nothing: there is no such {waiver.code} of {waiver.about}"
             yield finding(
-                Code.WAIVER_SILENCES_NOTHING, message, carrier.place, hint="remove it, or waive a finding that exists",
+                Code.WAIVER_SILENCES_NOTHING,
+                message,
+                carrier.place,
+                hint="remove it, or waive a finding that exists",
                 object_=carrier.object,
-            )  # fmt: skip
+            )

@@ -82,10 +82,14 @@ def _condition_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> 
             )
         )
     return ConditionPolicy(
-        **common, type=obj.spec["type"], rules=tuple(rules),
-        hold_for=_hold_for(obj, compiler), hold_unhealthy=obj.spec.get("holdUnhealthy") is not False,
-        hold_when=compiler.condition(("spec", HOLD_WHEN)) if HOLD_WHEN in obj.spec else None, reads=compiler.reads,
-    )  # fmt: skip
+        **common,
+        type=obj.spec["type"],
+        rules=tuple(rules),
+        hold_for=_hold_for(obj, compiler),
+        hold_unhealthy=obj.spec.get("holdUnhealthy") is not False,
+        hold_when=compiler.condition(("spec", HOLD_WHEN)) if HOLD_WHEN in obj.spec else None,
+        reads=compiler.reads,
+    )
 
 
 def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
@@ -96,9 +100,11 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
         span = try_duration(dig(obj.spec, "params", name) if name != text else text)
         if span is None:
             compiler.refuse(
-                ("spec", "holdFor", status), Code.MALFORMED_VALUE, f"{text} is not a duration such as 30s",
+                ("spec", "holdFor", status),
+                Code.MALFORMED_VALUE,
+                f"{text} is not a duration such as 30s",
                 f"set spec.params.{name} to a duration" if name != text else "write 30s, 5m or 1h30m",
-            )  # fmt: skip
+            )
         hold_for[status] = span or timedelta(0)
     return hold_for
 

@@ -141,9 +141,12 @@ def object_conditions(scopes: Scopes, obj: Object, now: datetime, failures: Fail
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
             scopes.view.conditions_before(obj.id).get(policy.type),
-            statement.status, statement.reason, statement.message, now=now,
+            statement.status,
+            statement.reason,
+            statement.message,
+            now=now,
             generation=generation if statement.generation is None else statement.generation,
-        )  # fmt: skip
+        )
         conditions[policy.type] = {"type": policy.type, **decided}
         decided_types.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)

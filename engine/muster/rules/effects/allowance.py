@@ -100,10 +100,16 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
         domain = entry.get("domain")
         parsed.append(
             Holding(
-                budget, domain if isinstance(domain, str) else "", disrupted, total, allowed,
-                entry.get("observerSuspect") is True, since, try_time(entry.get("met")),
+                budget,
+                domain if isinstance(domain, str) else "",
+                disrupted,
+                total,
+                allowed,
+                entry.get("observerSuspect") is True,
+                since,
+                try_time(entry.get("met")),
             )
-        )  # fmt: skip
+        )
     return tuple(parsed)
 
 

@@ -102,14 +102,20 @@ class Budget:
         removed = spec.get("maxRemoved", "10%")
         cooldown = try_duration(spec.get("cooldown", "10m"))
         return cls(
-            id=obj.id, selector=LabelSelector.parse(spec.get("selector")), domain_label=spec.get("domainLabel", ""),
-            most=most if isinstance(most, int) else None, share=_percent(most), ignored=spec.get("ignoreUpTo", 2),
-            most_removed=removed if isinstance(removed, int) else None, share_removed=_percent(removed),
+            id=obj.id,
+            selector=LabelSelector.parse(spec.get("selector")),
+            domain_label=spec.get("domainLabel", ""),
+            most=most if isinstance(most, int) else None,
+            share=_percent(most),
+            ignored=spec.get("ignoreUpTo", 2),
+            most_removed=removed if isinstance(removed, int) else None,
+            share_removed=_percent(removed),
             cooldown=timedelta(minutes=10) if cooldown is None else cooldown,
             suspicious_share=_percent(spec.get("suspectObserverAt", "90%")),
-            min_backends=spec.get("minAvailableBackends", 0), override=override_of(obj),
+            min_backends=spec.get("minAvailableBackends", 0),
+            override=override_of(obj),
             ground=ground_of(obj),
-        )  # fmt: skip
+        )
 
     def allowed(self, population: int) -> int:
         """How many clusters of a population may be disrupted; a share is rounded down."""

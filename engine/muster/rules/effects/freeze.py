@@ -36,8 +36,12 @@ FROZEN_BY: Final = "freeze"
 PREFIX: Final = "freeze-"
 #: The sort of each effect that a freeze may hold, by the first word of its name.
 SORTS: Final[Mapping[str, str]] = {
-    "rollout": "rollouts", "remedy": "remedies", "move": "placements", "deletion": "deletions", "removal": "deletions",
-}  # fmt: skip
+    "rollout": "rollouts",
+    "remedy": "remedies",
+    "move": "placements",
+    "deletion": "deletions",
+    "removal": "deletions",
+}
 ALL_SORTS: Final = tuple(dict.fromkeys(SORTS.values()))
 _UNTIL: Final = "until then the last valid settings of the Fleet are in force"
 

@@ -87,9 +87,7 @@ def stage(
     yield from each(retained, partial(_conditions, scopes, policies, now))
 
 
-def _conditions(
-    scopes: Scopes, policies: list[ConditionPolicy], now: datetime, obj: Object
-) -> Iterator[Decision]:  # fmt: skip
+def _conditions(scopes: Scopes, policies: list[ConditionPolicy], now: datetime, obj: Object) -> Iterator[Decision]:
     view = scopes.view
     base = scopes.base(obj)
     reported, last_conditions = view.reported(obj.id), view.conditions_before(obj.id)
@@ -120,9 +118,13 @@ def _conditions(
             yield waiting
             horizon = earliest(horizon, waiting.horizon)
         decided = condition(
-            before, statement.status, statement.reason, statement.message, now=now,
+            before,
+            statement.status,
+            statement.reason,
+            statement.message,
+            now=now,
             generation=before.get("observedGeneration"),
-        )  # fmt: skip
+        )
         yield Decision(obj.id, ("status", "conditions", (policy.type,)), decided, because, horizon)
 
 

@@ -68,11 +68,15 @@ def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) 
     by = compiler.string(("spec", "group", "by")) if "by" in group else None
     resolved = compiler.condition(("spec", "resolvedWhen")) if "resolvedWhen" in obj.spec else None
     return NotificationPolicy(
-        **common, when=compiler.condition(("spec", "when")), resolved=resolved, by=by,
+        **common,
+        when=compiler.condition(("spec", "when")),
+        resolved=resolved,
+        by=by,
         severity=str(obj.spec.get("severity", "warning")),
-        window=parse_duration(group.get("window", "0s")), quiet=_quiet_hours(obj, compiler),
+        window=parse_duration(group.get("window", "0s")),
+        quiet=_quiet_hours(obj, compiler),
         sinks=frozenset(obj.spec.get("sinks") or ()),
-    )  # fmt: skip
+    )
 
 
 def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:

@@ -141,6 +141,12 @@ def change_tree(notice: Notice) -> Tree:
     """Return a transition as expressions and receivers see it."""
     id_ = notice.object
     return {
-        "kind": id_.kind, "namespace": id_.namespace, "object": id_.name, "sort": notice.sort, "name": notice.name,
-        "before": notice.before, "after": notice.after, "reason": notice.reason,
-    }  # fmt: skip
+        "kind": id_.kind,
+        "namespace": id_.namespace,
+        "object": id_.name,
+        "sort": notice.sort,
+        "name": notice.name,
+        "before": notice.before,
+        "after": notice.after,
+        "reason": notice.reason,
+    }

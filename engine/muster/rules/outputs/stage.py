@@ -129,9 +129,10 @@ def _profile(shared: Shared, obj: Object, namespace: str) -> Iterator[Decision]:
     id_, name = CLUSTER_PROFILE.id(obj.id.name, namespace), obj.id.name
     because = Because("outputs", (Input(("status",), obj.id),), "what is known about the cluster")
     labels = {
-        "x-k8s.io/cluster-manager": MANAGER, "open-cluster-management.io/cluster-name": name,
+        "x-k8s.io/cluster-manager": MANAGER,
+        "open-cluster-management.io/cluster-name": name,
         f"{_GROUP}/clusterset": cluster_labels(obj)[CLUSTER_SET],
-    }  # fmt: skip
+    }
     yield Decision(id_, _LABELS, labels, because)
     yield Decision(id_, ("spec", "clusterManager"), {"name": MANAGER}, because)
     yield Decision(id_, ("spec", "displayName"), name, because)
@@ -154,9 +155,10 @@ def _profile(shared: Shared, obj: Object, namespace: str) -> Iterator[Decision]:
 
 
 STAGE = Wide(
-    "outputs", stage,
+    "outputs",
+    stage,
     derives=(
         ((SIG_PLACEMENT_DECISION,), (METADATA, ("decisions",), ("schedulerName",))),
         ((CLUSTER_PROFILE,), (METADATA, SPEC, STATUS)),
     ),
-)  # fmt: skip
+)

@@ -28,9 +28,22 @@ from muster.rules.sets.stage import Sets, cluster_labels
 
 _QUANTITY = Regex(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?")
 _FACTORS = {
-    "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
-    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
-}  # fmt: skip
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+    "E": 1e18,
+    "Ki": 2.0**10,
+    "Mi": 2.0**20,
+    "Gi": 2.0**30,
+    "Ti": 2.0**40,
+    "Pi": 2.0**50,
+    "Ei": 2.0**60,
+}
 
 
 #: Larger quantities are capped (the API conventions' "no number may be greater than 2^63-1 in magnitude").
@@ -100,10 +113,14 @@ class Candidates:
         objects = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER) if is_candidate(obj)}
         tainted = ((name, tuple(_taints(view, obj.id))) for name, obj in objects.items())
         return cls(
-            fleet=view, settings=settings, objects=objects, names=tuple(sorted(objects)),
+            fleet=view,
+            settings=settings,
+            objects=objects,
+            names=tuple(sorted(objects)),
             taints={name: taints for name, taints in tainted if taints},
-            labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}), sets=Sets.of(view),
-        )  # fmt: skip
+            labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}),
+            sets=Sets.of(view),
+        )
 
     @cached_property
     def claims(self) -> Facets:
@@ -147,10 +164,13 @@ class Candidates:
     def reported_scores(self) -> Callable[[str], Mapping[str, ReportedScores]]:
         """The scores of one AddOnPlacementScore name by cluster, parsed once for all Placements."""
         scores = self.scores
-        return cache(lambda resource: {
-            cluster: ReportedScores.read(by_name[resource])
-            for cluster, by_name in scores.items() if resource in by_name
-        })  # fmt: skip
+        return cache(
+            lambda resource: {
+                cluster: ReportedScores.read(by_name[resource])
+                for cluster, by_name in scores.items()
+                if resource in by_name
+            }
+        )
 
     @cached_property
     def allocatable(self) -> Callable[[str], Mapping[str, float]]:

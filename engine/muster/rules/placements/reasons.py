@@ -65,11 +65,18 @@ def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[Objec
 
 #: What is said of the clusters that a Placement leaves out, by the rule.
 _LEFT_OUT: Final = {
-    "removed": "removed", "denied": "denied", "pending": "not accepted", "deleting": "being deleted",
-    "set": "in none of its sets", "predicate": "matched by no predicate", "taint": "with a taint that is not tolerated",
-    "limit": "beyond the number of clusters", "spread": "left out to keep the topologies even", "frozen": "frozen",
+    "removed": "removed",
+    "denied": "denied",
+    "pending": "not accepted",
+    "deleting": "being deleted",
+    "set": "in none of its sets",
+    "predicate": "matched by no predicate",
+    "taint": "with a taint that is not tolerated",
+    "limit": "beyond the number of clusters",
+    "spread": "left out to keep the topologies even",
+    "frozen": "frozen",
     "kept": "with an error",
-}  # fmt: skip
+}
 
 
 def left_out(choices: Iterable[Why]) -> str:

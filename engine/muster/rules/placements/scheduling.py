@@ -115,9 +115,14 @@ def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime
 
 
 def _chosen_under_freezes(
-    tasks: Sequence[PlacementTask], previous: Collection[ObjectId], remaining: Sequence[frozenset[str]],
-    approvals: Approvals, now: datetime, *, scored: bool,
-) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:  # fmt: skip
+    tasks: Sequence[PlacementTask],
+    previous: Collection[ObjectId],
+    remaining: Sequence[frozenset[str]],
+    approvals: Approvals,
+    now: datetime,
+    *,
+    scored: bool,
+) -> tuple[dict[ObjectId, Scheduled], frozenset[ObjectId]]:
     """The choices, while freezes hold the moves of the Placements that had one at the `previous` run.
 
     A new Placement has nothing to move, so it chooses freely. From the next run on the freezes hold its moves, too, and

@@ -59,9 +59,12 @@ class Toleration:
     def read(cls, entry: Mapping[str, Tree]) -> "Toleration":
         """Parse a valid entry. An empty operator means Equal."""
         return cls(
-            entry.get("key") or "", entry.get("operator") or "Equal", entry.get("value") or "",
-            entry.get("effect") or "", entry.get("tolerationSeconds"),
-        )  # fmt: skip
+            entry.get("key") or "",
+            entry.get("operator") or "Equal",
+            entry.get("value") or "",
+            entry.get("effect") or "",
+            entry.get("tolerationSeconds"),
+        )
 
     def matches(self, key: str, value: str, effect: str) -> bool:
         """Does it match such a taint? An operator that is neither Exists nor Equal never does."""

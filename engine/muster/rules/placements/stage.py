@@ -224,9 +224,13 @@ def remaining(schedule: Schedule, id_: ObjectId) -> tuple[DecisionShard, ...]:
 
 
 def _decisions(
-    shared: Shared, schedule: Schedule, id_: ObjectId, shards: Iterable[DecisionShard], because: Because,
+    shared: Shared,
+    schedule: Schedule,
+    id_: ObjectId,
+    shards: Iterable[DecisionShard],
+    because: Because,
     horizon: datetime | None = None,
-) -> Iterator[Decision]:  # fmt: skip
+) -> Iterator[Decision]:
     """The PlacementDecisions of one Placement; others that an earlier stage kept are removed."""
     names: set[str] = set()
     owner = _owner(shared, id_)
@@ -252,9 +256,13 @@ def _owner(shared: Shared, id_: ObjectId) -> dict[str, str | bool] | None:
     if not isinstance(uid, str) or not uid:
         return None
     return {
-        "apiVersion": PLACEMENT.api_version, "kind": PLACEMENT.name, "name": id_.name, "uid": uid,
-        "controller": True, "blockOwnerDeletion": True,
-    }  # fmt: skip
+        "apiVersion": PLACEMENT.api_version,
+        "kind": PLACEMENT.name,
+        "name": id_.name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
 
 
 def _numbers(

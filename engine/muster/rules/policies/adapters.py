@@ -23,10 +23,13 @@ MOST_ADAPTERS = 64
 CHILD = ObjectType(
     "child",
     required(
-        kind=STRING, namespace=STRING, name=STRING, deleting=BOOL,
+        kind=STRING,
+        namespace=STRING,
+        name=STRING,
+        deleting=BOOL,
         adapters=ListType(StringType(max_length=63), MOST_ADAPTERS),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,11 @@ def _pools(view: View, required: list[str]) -> Iterator[tuple[str, list[Tree]]]:
     broken = (view.objects[id_] for id_ in sorted(view.broken & view.objects.keys()) if kind_of(id_) is NODE_POOL)
     for pool in (*view.of(NODE_POOL), *broken):
         child = {
-            "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
-            "deleting": is_deleting(view, pool), "adapters": required,
-        }  # fmt: skip
+            "kind": pool.id.kind,
+            "namespace": pool.id.namespace,
+            "name": pool.id.name,
+            "deleting": is_deleting(view, pool),
+            "adapters": required,
+        }
         pools.setdefault(owner_cluster(pool), []).append(child)
     yield from pools.items()

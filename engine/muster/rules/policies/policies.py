@@ -123,9 +123,13 @@ class PolicyKind(Generic[P]):
             variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
             compiler.environment = policy_environment(target.kinds, types, self.further, bounds, params)
         common = PolicyFields(
-            id=obj.id, source=obj, target=target, guards=tuple(guards_of(obj, compiler)), variables=variables,
+            id=obj.id,
+            source=obj,
+            target=target,
+            guards=tuple(guards_of(obj, compiler)),
+            variables=variables,
             params=params,
-        )  # fmt: skip
+        )
         policy = self.build(obj, compiler, common)
         return (None if compiler.failed else policy), _first_of_each(compiler.findings, str(obj.spec.get("type", "")))
 

@@ -44,9 +44,14 @@ class ReportedCondition(dict[str, Any]):
 
 
 def reported_conditions(
-    reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, grace_seconds: int, clock: cel.Clock, *,
+    reported: Mapping[str, Tree],
+    cluster: Object | None,
+    lease: Tree,
+    grace_seconds: int,
+    clock: cel.Clock,
+    *,
     silent: bool = False,
-) -> dict[str, Tree]:  # fmt: skip
+) -> dict[str, Tree]:
     """Return an object's reported conditions with `stale`; `cluster`: itself, or the one it belongs to.
 
     `grace_seconds`: how long a ManagedCluster may be silent; `silent`: it fell silent before, and still is.

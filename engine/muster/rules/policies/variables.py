@@ -152,9 +152,13 @@ def _reported(inputs: StageInputs, obj: Object, name: str) -> Mapping[str, Tree]
     ids = (kind.id(name) for kind in (obj.kind, *CLUSTERS) if kind in CLUSTERS)
     cluster = next((inputs.view.objects[id_] for id_ in ids if id_ in inputs.view.objects), None)
     return reported_conditions(
-        reported, cluster, inputs.leases.get(name), inputs.grace_seconds(name), inputs.clock,
+        reported,
+        cluster,
+        inputs.leases.get(name),
+        inputs.grace_seconds(name),
+        inputs.clock,
         silent=inputs.silent(name, obj.kind),
-    )  # fmt: skip
+    )
 
 
 def _accepted(inputs: StageInputs, obj: Object, cluster: str) -> bool:

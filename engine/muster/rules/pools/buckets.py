@@ -89,13 +89,15 @@ def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], 
         if bucket not in (Bucket.DELETING, Bucket.MARKED, Bucket.CLAIMED) and not cluster.frozen:
             unclaimed.append(cluster)
     return Buckets(
-        deleting=tuple(by_bucket[Bucket.DELETING]), marked=tuple(by_bucket[Bucket.MARKED]),
-        claimed=tuple(by_bucket[Bucket.CLAIMED]), broken=tuple(by_bucket[Bucket.BROKEN]),
+        deleting=tuple(by_bucket[Bucket.DELETING]),
+        marked=tuple(by_bucket[Bucket.MARKED]),
+        claimed=tuple(by_bucket[Bucket.CLAIMED]),
+        broken=tuple(by_bucket[Bucket.BROKEN]),
         assignable=tuple(by_bucket[Bucket.ASSIGNABLE]),
         installing=tuple(sorted(by_bucket[Bucket.INSTALLING], key=_newest_first)),
         standby=tuple(by_bucket[Bucket.STANDBY]),
         stale=_stale(pool, unclaimed, versions),
-    )  # fmt: skip
+    )
 
 
 def bucket_of(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:

@@ -33,9 +33,10 @@ _RESERVED = ("False", "Reserved", "reserved")
 _SUCCEEDED = ("True", "Succeeded", "Patches applied and cluster installed successfully")
 _PENDING = ("False", "InstallationPending", "Patches applied; the cluster is being installed")
 _BROKEN = (
-    "False", "BrokenByCloud",
+    "False",
+    "BrokenByCloud",
     "Cluster installation failed. This may or may not be the fault of patches. Check the installation logs.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

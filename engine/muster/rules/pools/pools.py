@@ -127,9 +127,11 @@ class _PoolPass:
         missing = self.pools_pass.dependencies.missing(self.pool)
         free = None if inventory is None else len(inventory.free)
         step = self.consent.within(
-            self.pool, lambda pool, may_go: plan(pool, served, len(links.waiting),
-                                                 PassLimits(bool(missing), free, self._replaceable, may_go), self.rules)
-        )  # fmt: skip
+            self.pool,
+            lambda pool, may_go: plan(
+                pool, served, len(links.waiting), PassLimits(bool(missing), free, self._replaceable, may_go), self.rules
+            ),
+        )
         born = list(self._create(step, inventory))
         self._delete(step.delete)
         if not (step.blocked and self.rules.starved_by_dependencies):
@@ -324,5 +326,12 @@ def _without_clusters(buckets: Buckets, names: set[str]) -> Buckets:
     def rest(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
         return tuple(cluster for cluster in clusters if cluster.name not in names)
 
-    return Buckets(rest(buckets.deleting), rest(buckets.marked), rest(buckets.claimed), rest(buckets.broken),
-                   rest(buckets.assignable), rest(buckets.installing), rest(buckets.standby))  # fmt: skip
+    return Buckets(
+        rest(buckets.deleting),
+        rest(buckets.marked),
+        rest(buckets.claimed),
+        rest(buckets.broken),
+        rest(buckets.assignable),
+        rest(buckets.installing),
+        rest(buckets.standby),
+    )

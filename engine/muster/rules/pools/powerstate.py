@@ -116,8 +116,14 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
         if now > due:
             return PowerView(reported, cluster.power, hibernate=True)
         to_run = _ask_to_run(cluster, reported, writer)
-        return PowerView(to_run.conditions, to_run.power, to_run.stated, to_run.state, machines=to_run.machines,
-                         horizon=second_after(due))  # fmt: skip
+        return PowerView(
+            to_run.conditions,
+            to_run.power,
+            to_run.stated,
+            to_run.state,
+            machines=to_run.machines,
+            horizon=second_after(due),
+        )
     if keeps_failures and _has_failed(cluster, reported):
         return silent
     if cluster.wanted == HIBERNATING:
@@ -149,12 +155,17 @@ def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> P
 
 
 _NOT_READY = (
-    "Ready", "False", "StoppingOrHibernating",
+    "Ready",
+    "False",
+    "StoppingOrHibernating",
     "Cluster is shutting down or hibernating, see Hibernating condition for details",
-)  # fmt: skip
+)
 _RESUMED = (
-    "Hibernating", "False", RESUMING, "Cluster is resuming or running, see Ready condition for details",
-)  # fmt: skip
+    "Hibernating",
+    "False",
+    RESUMING,
+    "Cluster is resuming or running, see Ready condition for details",
+)
 
 
 def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:

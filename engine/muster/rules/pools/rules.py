@@ -45,11 +45,20 @@ class Rules:
 
 
 UPSTREAM = Rules(
-    stamps_creation=False, assigns_stale=True, links_leaving_clusters=True, resumes_what_can_serve=False,
-    serves_deleting_claims=True, starved_by_dependencies=True, checks_dependencies_always=False, stop_timeout=False,
-    names_conflicts=False, asks_budgets=False, keeps_failures=False, first_backoff=None,
+    stamps_creation=False,
+    assigns_stale=True,
+    links_leaving_clusters=True,
+    resumes_what_can_serve=False,
+    serves_deleting_claims=True,
+    starved_by_dependencies=True,
+    checks_dependencies_always=False,
+    stop_timeout=False,
+    names_conflicts=False,
+    asks_budgets=False,
+    keeps_failures=False,
+    first_backoff=None,
     longest_backoff=LONGEST_BACKOFF,
-)  # fmt: skip
+)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -57,12 +66,20 @@ def rules_of(settings: Settings) -> Rules:
     if settings.get("pools", "compatibility") == "hive":
         return UPSTREAM
     return Rules(
-        stamps_creation=True, assigns_stale=False, links_leaving_clusters=False, resumes_what_can_serve=True,
-        serves_deleting_claims=False, starved_by_dependencies=False, checks_dependencies_always=True, stop_timeout=True,
-        names_conflicts=True, asks_budgets=True, keeps_failures=True,
+        stamps_creation=True,
+        assigns_stale=False,
+        links_leaving_clusters=False,
+        resumes_what_can_serve=True,
+        serves_deleting_claims=False,
+        starved_by_dependencies=False,
+        checks_dependencies_always=True,
+        stop_timeout=True,
+        names_conflicts=True,
+        asks_budgets=True,
+        keeps_failures=True,
         first_backoff=_span(settings, "initial", DEFAULT_BACKOFF),
         longest_backoff=_span(settings, "maximum", LONGEST_BACKOFF),
-    )  # fmt: skip
+    )
 
 
 def _span(settings: Settings, name: str, default: timedelta) -> timedelta:

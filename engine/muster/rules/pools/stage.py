@@ -57,10 +57,17 @@ def stage(
     yield from each(shared.of(CLUSTER_POOL), partial(_read_dependencies, shared))
     ledger = Ledger()
     pools_pass = PoolsPass(
-        fleet=shared, view=view, ledger=ledger, stock=Stock.of(shared, now),
-        dependencies=Dependencies.of(shared, in_force.settings), allowance=allowance,
-        taken=set(view.names), owners={}, now=now, rules=rules,
-    )  # fmt: skip
+        fleet=shared,
+        view=view,
+        ledger=ledger,
+        stock=Stock.of(shared, now),
+        dependencies=Dependencies.of(shared, in_force.settings),
+        allowance=allowance,
+        taken=set(view.names),
+        owners={},
+        now=now,
+        rules=rules,
+    )
     pools = {pool.key: pool for pool in view.pools}
     for cluster in view.clusters.values():
         if not cluster.frozen and cluster.id not in unsound.faulty:
@@ -246,8 +253,9 @@ def _was_reported(fleet: View, cluster: Cluster) -> bool:
 
 
 STAGE = Wide(
-    "pools", stage,
+    "pools",
+    stage,
     derives=(
         ((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_DEPLOYMENT_CUSTOMIZATION), (METADATA, SPEC, STATUS)),
     ),
-)  # fmt: skip
+)

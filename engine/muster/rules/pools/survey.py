@@ -88,9 +88,10 @@ def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[Objec
         else:
             clusters[id_] = cluster
     claims = {
-        id_: _claim(view, id_, missing) for id_ in _ids(view, CLUSTER_CLAIM)
+        id_: _claim(view, id_, missing)
+        for id_ in _ids(view, CLUSTER_CLAIM)
         if _declared(view, id_) and not is_declared_anew(view, id_)
-    }  # fmt: skip
+    }
     lost = frozenset(id_ for id_ in _ids(view, CLUSTER_CLAIM) if id_ not in claims)
     of_pool: dict[PoolKey, list[Cluster]] = defaultdict(list)
     for cluster in sorted(clusters.values(), key=lambda c: c.age_key):
@@ -160,15 +161,22 @@ def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
     body = _joined(reported, before, obj)
     pool = PoolKey(text(body, "spec", "clusterPoolRef", "namespace"), text(body, "spec", "clusterPoolRef", "poolName"))
     return Cluster(
-        id=id_, body=body, pool=pool if pool.name else None,
+        id=id_,
+        body=body,
+        pool=pool if pool.name else None,
         created=instant(body, "metadata", "creationTimestamp") or missing,
-        claim=text(body, "spec", "clusterPoolRef", "claimName"), installed=dig(body, "spec", "installed") is True,
-        wanted=text(body, "spec", "powerState"), power=text(body, "status", "powerState"),
-        deleting=dig(body, "metadata", "deletionTimestamp") is not None, marked=marked_for_removal(body),
+        claim=text(body, "spec", "clusterPoolRef", "claimName"),
+        installed=dig(body, "spec", "installed") is True,
+        wanted=text(body, "spec", "powerState"),
+        power=text(body, "status", "powerState"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        marked=marked_for_removal(body),
         version=text(body, "metadata", "annotations", "hive.openshift.io/cluster-pool-spec-hash"),
         customization=text(body, "spec", "clusterPoolRef", "clusterDeploymentCustomization", "name"),
-        power_requested=_requests_power(obj, before), frozen=frozen, declared=declared,
-    )  # fmt: skip
+        power_requested=_requests_power(obj, before),
+        frozen=frozen,
+        declared=declared,
+    )
 
 
 def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
@@ -210,7 +218,11 @@ def _claim(view: View, id_: ObjectId, missing: datetime) -> Claim:
     obj, before = view.objects.get(id_), view.previous.get(id_)
     body = _joined(obj.body if obj else None, before, obj)
     return Claim(
-        id=id_, body=body, pool=PoolKey(id_.namespace, text(body, "spec", "clusterPoolName")),
-        created=instant(body, "metadata", "creationTimestamp") or missing, cluster=text(body, "spec", "namespace"),
-        deleting=dig(body, "metadata", "deletionTimestamp") is not None, frozen=id_ in view.broken or obj is None,
-    )  # fmt: skip
+        id=id_,
+        body=body,
+        pool=PoolKey(id_.namespace, text(body, "spec", "clusterPoolName")),
+        created=instant(body, "metadata", "creationTimestamp") or missing,
+        cluster=text(body, "spec", "namespace"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        frozen=id_ in view.broken or obj is None,
+    )

@@ -145,7 +145,7 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> PowerWait | None:
 
 def _wait_from(
     timeouts: Tree, field: str, since: datetime | None, requested: datetime | None, reason: str
-) -> PowerWait | None:  # fmt: skip
+) -> PowerWait | None:
     """The wait that counts from `since`; `requested`: muster's request, None for a person's."""
     limit = span(timeouts, field)
     deadline = later(since, limit) if since is not None and limit is not None else None

@@ -17,9 +17,7 @@ from muster.dataclass import dataclass
 
 ALL, PROGRESSIVE, PROGRESSIVE_PER_GROUP = "All", "Progressive", "ProgressivePerGroup"
 #: The field that holds the limits of each type.
-BODIES: Mapping[str, str] = {
-    ALL: "all", PROGRESSIVE: "progressive", PROGRESSIVE_PER_GROUP: "progressivePerGroup"
-}  # fmt: skip
+BODIES: Mapping[str, str] = {ALL: "all", PROGRESSIVE: "progressive", PROGRESSIVE_PER_GROUP: "progressivePerGroup"}
 _DIGITS = frozenset("0123456789")
 _NEVER = ("", "None")
 _NO_TIME = timedelta(0)

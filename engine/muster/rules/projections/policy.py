@@ -93,7 +93,8 @@ def _misfit(form: str, type_: Type | None) -> tuple[str, str] | None:
 
 def _environment(variables: dict[str, Type], bounds: Bounds) -> cel.Env:
     return cel.Env(
-        variables=variables, functions=fleet_functions(condition_type()),
+        variables=variables,
+        functions=fleet_functions(condition_type()),
         known_keys={"conditions": bounds.conditions} if bounds.conditions and "conditions" in variables else {},
         max_cost=bounds.max_cost,
-    )  # fmt: skip
+    )

@@ -158,9 +158,7 @@ def _fleet() -> dict[str, Type]:
 
 def _cluster_types(kind: Kind) -> dict[str, Type]:
     conditions = MapType(STRING, condition_type(), _MOST_CONDITIONS)
-    return {
-        "cluster": object_type(kind), "conditions": conditions, "rollouts": MapType(STRING, _ROLLOUT), **_fleet()
-    }  # fmt: skip
+    return {"cluster": object_type(kind), "conditions": conditions, "rollouts": MapType(STRING, _ROLLOUT), **_fleet()}
 
 
 def _clusters(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
@@ -170,10 +168,12 @@ def _clusters(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[Pro
 
 def _all_types(kind: Kind) -> dict[str, Type]:
     return {
-        "clusters": ListType(object_type(kind)), "placements": MapType(STRING, ListType(STRING)),
+        "clusters": ListType(object_type(kind)),
+        "placements": MapType(STRING, ListType(STRING)),
         "pools": MapType(STRING, ListType(object_type(CLUSTER_DEPLOYMENT))),
-        "rollouts": MapType(STRING, MapType(STRING, _ROLLOUT)), **_fleet(),
-    }  # fmt: skip
+        "rollouts": MapType(STRING, MapType(STRING, _ROLLOUT)),
+        **_fleet(),
+    }
 
 
 def _all_items(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
@@ -188,10 +188,12 @@ def _all_items(inputs: ProjectionInputs, kind: Kind, _named: str) -> Iterator[Pr
 
 def _all_values(inputs: ProjectionInputs, items: list[Mapping[str, object]]) -> Mapping[str, object]:
     return {
-        "clusters": [item["cluster"] for item in items], "placements": inputs.placements, "fleet": inputs.settings.spec,
+        "clusters": [item["cluster"] for item in items],
+        "placements": inputs.placements,
+        "fleet": inputs.settings.spec,
         "pools": {name: [inputs.body(id_) for id_ in ids] for name, ids in inputs.pools.items()},
         "rollouts": inputs.rollouts,
-    }  # fmt: skip
+    }
 
 
 def _placed_types(kind: Kind) -> dict[str, Type]:
@@ -244,10 +246,12 @@ def _pooled(inputs: ProjectionInputs, _kind: Kind, named: str) -> Iterator[Proje
 SOURCES: Final[Mapping[str, ProjectionSource]] = {
     "clusters": ProjectionSource(_cluster_types, _clusters, of_cluster=True),
     "all": ProjectionSource(
-        _all_types, _all_items, gathered=_all_values,
+        _all_types,
+        _all_items,
+        gathered=_all_values,
         _item_types=lambda kind: {**_cluster_types(kind), "placements": MapType(STRING, ListType(STRING))},
     ),
     "placement": ProjectionSource(_placed_types, _placed, kind=MANAGED_CLUSTER, named=PLACEMENT),
     "rollout": ProjectionSource(_rollout_types, _rolled_out, kind=MANAGED_CLUSTER, named=ROLLOUT),
     "pool": ProjectionSource(_pool_types, _pooled, kind=CLUSTER_DEPLOYMENT, named=CLUSTER_POOL),
-}  # fmt: skip
+}

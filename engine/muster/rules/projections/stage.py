@@ -99,7 +99,7 @@ class Projector:
 
     def _evaluate(
         self, projection: Projection, about: ObjectId, values: Mapping[str, object], program: cel.Program, at: At
-    ) -> Tree:  # fmt: skip
+    ) -> Tree:
         rules, note = self.scopes.rules, self.scopes.note(projection.id, about)
         fleetwide = projection.source.gathered is not None and about == projection.id
         share = rules.settings.policy_cost if fleetwide else rules.share((projection.kind,))

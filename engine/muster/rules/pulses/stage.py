@@ -118,9 +118,14 @@ class _PublishedPulses:
 
 
 def _of_object(
-    scopes: Scopes, last: Published | None, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime,
+    scopes: Scopes,
+    last: Published | None,
+    policy: PulsePolicy,
+    obj: Object,
+    base: Mapping[str, object],
+    now: datetime,
     failures: Failures,
-) -> Iterator[Pulse | Wake]:  # fmt: skip
+) -> Iterator[Pulse | Wake]:
     """One object's pulse, or when there may be one. `failures` gets the parts of the event that are left out. Raises
     PolicyFailure."""
     generation = generation_of(scopes.view, obj.id)
@@ -186,9 +191,13 @@ _NAMESPACE = UUID("6f0e6a2c-6a39-4f0b-9c55-3f2b8a2d9c10")
 
 
 def pulse_event(
-    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime,
+    policy: PulsePolicy,
+    id_: ObjectId,
+    scope: Mapping[str, object],
+    last: Published | None,
+    now: datetime,
     created: Tree = None,
-) -> tuple[Tree, list[PolicyFailure]]:  # fmt: skip
+) -> tuple[Tree, list[PolicyFailure]]:
     """Return a pulse's event as JSON, and the parts of its data that it cannot hold: they are left out. `scope` has
     `reason` and `generation`; `created`: when the object was created, as text, if known."""
     from cloudevents.core.formats.json import JSONFormat  # loaded for the first pulse: most runs have none

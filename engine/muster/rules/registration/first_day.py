@@ -31,8 +31,12 @@ _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 def stage(view: View, rules: InForce) -> Iterator[Decision | Finding]:
     """Record which clusters have never been available."""
-    judged = {kind for policy in rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
-              if policy.type == kind.headline}  # fmt: skip
+    judged = {
+        kind
+        for policy in rules.compiled.of(ConditionPolicy)
+        for kind in policy.target.kinds
+        if policy.type == kind.headline
+    }
 
     def record(obj: Object) -> Iterator[Decision]:
         recorded = NEVER_AVAILABLE in mapping_at(view.previous.get(obj.id), *map(str, _PATH))

@@ -80,9 +80,10 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     approvals = Approvals.of(fleet, now)
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL))}
     frozen = tuple(
-        approvals.held(id_, REMOVAL, wait) for id_, wait in waits.items()
+        approvals.held(id_, REMOVAL, wait)
+        for id_, wait in waits.items()
         if not wait.approved and approvals.freeze_of(wait) is not None
-    )  # fmt: skip
+    )
     approved = (id_ for id_, wait in waits.items() if wait.approved)
     released = {held.object for held in frozen}.union(fleet.read.allowed, approved)
     gone = tuple(id_ for id_ in gone if id_ not in released)

@@ -111,9 +111,14 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
             expressions.append(ExpressionMatch(program, at, ground, handles_silence_itself(program.node)))
     named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
     remedy = Remedy(
-        obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,
+        obj.id,
+        obj,
+        named or None,
+        tuple(matches),
+        tuple(expressions),
+        immediate=not entries,
         actions=tuple(sorted(set(obj.spec.get("actions") or ()))),
-    )  # fmt: skip
+    )
     return (None if compiler.failed else remedy), compiler.findings
 
 
@@ -160,6 +165,9 @@ def _empty_values(obj: Object) -> Iterator[Finding]:
         if value in ({}, []):
             message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
             yield finding_at(
-                obj, at, Code.EXPLICIT_EMPTY_VALUE, message,
+                obj,
+                at,
+                Code.EXPLICIT_EMPTY_VALUE,
+                message,
                 "remove the field if that is meant; Karmada reads it as nothing",
-            )  # fmt: skip
+            )

@@ -192,9 +192,14 @@ class Remedies:
                 grounds[name] = merged(before.values())
         at_once = frozenset(action for remedy in remedies.values() if remedy.immediate for action in remedy.actions)
         return RequestedActions(
-            obj.id, frozenset(wanted), grounds, frozenset(possible), frozenset(stale_types), at_once,
+            obj.id,
+            frozenset(wanted),
+            grounds,
+            frozenset(possible),
+            frozenset(stale_types),
+            at_once,
             self.scopes.clock.horizon,
-        )  # fmt: skip
+        )
 
     def _is_gone(self, name: str) -> bool:
         """Is there no Remedy of this name any more, nor possibly one in an unreadable file?"""

@@ -77,9 +77,13 @@ def _actions(
 
 
 def _decide(
-    obj: Object, actions: list[str], pairs: Collection[Pair], grounds: Mapping[str, Ground], because: Because,
+    obj: Object,
+    actions: list[str],
+    pairs: Collection[Pair],
+    grounds: Mapping[str, Ground],
+    because: Because,
     horizon: datetime | None,
-) -> Iterator[Decision]:  # fmt: skip
+) -> Iterator[Decision]:
     """An empty set is written only to override an input; otherwise the field is absent."""
     origins = [{"action": action, "remedy": remedy} for action, remedy in pairs]
     overwritten = bool(dig(obj.body, *map(str, ACTIONS)))

@@ -121,9 +121,10 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
     if situation.generation is None:
         counts = None
     digests = {
-        obj.id: spec_digest(obj.spec) for obj, verdict in verdicts
+        obj.id: spec_digest(obj.spec)
+        for obj, verdict in verdicts
         if verdict.in_time and not (counts and counts.holder == obj.id and same_report(counts.spec, obj.spec))
-    }  # fmt: skip
+    }
     by_id = {obj.id: verdict for obj, verdict in verdicts}
     yield from _records(view, counts, situation.stored, by_id, digests)
 
@@ -138,9 +139,12 @@ def _was_read(view: View, obj: Object) -> bool:
 
 
 def _records(
-    view: View, counts: Accepted | None, before: Accepted | None, verdicts: Mapping[ObjectId, Verdict],
+    view: View,
+    counts: Accepted | None,
+    before: Accepted | None,
+    verdicts: Mapping[ObjectId, Verdict],
     digests: Mapping[ObjectId, str],
-) -> Iterator[Decision]:  # fmt: skip
+) -> Iterator[Decision]:
     remaining = dict(digests)
     if counts is not None:
         judged = remaining.pop(counts.holder, None)

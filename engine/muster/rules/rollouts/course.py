@@ -31,9 +31,13 @@ class RolloutCourse:
         entries = map(str, muster.get("approved") or ())
         approved = {entry for entry in entries if " " not in entry or entry.rpartition(" ")[2] in broken}
         return cls(
-            str(dig(status, "revision") or ""), str(dig(status, "completed") or ""), try_time(dig(status, "started")),
-            approved, str(rollback.get("from", "")), try_time(rollback.get("since")),
-        )  # fmt: skip
+            str(dig(status, "revision") or ""),
+            str(dig(status, "completed") or ""),
+            try_time(dig(status, "started")),
+            approved,
+            str(rollback.get("from", "")),
+            try_time(rollback.get("since")),
+        )
 
     def set_out(self, target: str, now: datetime) -> None:
         """Go for the revision that people want; in a rollback for the last complete one, until they want another."""

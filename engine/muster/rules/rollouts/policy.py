@@ -133,9 +133,13 @@ class ClusterRollout:
         gate = {"gate": self.gate} if self.gate else {}
         silent = {"silentAfter": format_time(self.silent_after)} if self.silent_after is not None else {}
         return {
-            "revision": self.revision, "stage": self.stage, "state": self.state, "since": format_time(self.since),
-            **gate, **silent,
-        }  # fmt: skip
+            "revision": self.revision,
+            "stage": self.stage,
+            "state": self.state,
+            "since": format_time(self.since),
+            **gate,
+            **silent,
+        }
 
     def status(self, cluster: str) -> "ClusterStatus":
         """How the cluster is doing, for the next step."""
@@ -177,10 +181,16 @@ def compile_rollout(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[Rollout | 
     revision = obj.spec["revision"]
     computed = _computed(obj, compiler) if isinstance(revision, dict) else None
     rollout = Rollout(
-        obj.id, obj, PLACEMENT.id(obj.spec["placementRef"]["name"], obj.id.namespace),
-        revision if isinstance(revision, str) else "", computed, strategy, stages,
-        obj.spec.get("onFailure", PAUSE), obj.spec.get("paused") is True,
-    )  # fmt: skip
+        obj.id,
+        obj,
+        PLACEMENT.id(obj.spec["placementRef"]["name"], obj.id.namespace),
+        revision if isinstance(revision, str) else "",
+        computed,
+        strategy,
+        stages,
+        obj.spec.get("onFailure", PAUSE),
+        obj.spec.get("paused") is True,
+    )
     return (None if compiler.failed else rollout), compiler.findings
 
 
@@ -215,10 +225,15 @@ def _stages(
                 (*at, *error.path), Code.MALFORMED_VALUE, f"stage {name!r} cannot be followed: {error.message}", _KEPT
             )
         yield RolloutStage(
-            name, LabelSelector.parse(stage.get("selector")), frozenset(stage.get("decisionGroups") or ()),
-            stage.get("sortBy", ""), limits, (*common, *_gates(obj, compiler, at)), stage.get("approval") is True,
+            name,
+            LabelSelector.parse(stage.get("selector")),
+            frozenset(stage.get("decisionGroups") or ()),
+            stage.get("sortBy", ""),
+            limits,
+            (*common, *_gates(obj, compiler, at)),
+            stage.get("approval") is True,
             (*windows, *(stage.get("windows") or ())),
-        )  # fmt: skip
+        )
 
 
 def _concurrency(obj: Object, limits: Mapping[str, Tree], at: At) -> Iterator[Finding]:
@@ -243,8 +258,11 @@ def gate_scope(rollout: Rollout, entry: ClusterRollout, works: Mapping[str, Tree
     """The values of a gate's own variables."""
     return {
         "rollout": {
-            "name": rollout.id.name, "namespace": rollout.id.namespace, "revision": entry.revision,
-            "stage": entry.stage, "since": entry.since,
+            "name": rollout.id.name,
+            "namespace": rollout.id.namespace,
+            "revision": entry.revision,
+            "stage": entry.stage,
+            "since": entry.since,
         },
         "works": works,
-    }  # fmt: skip
+    }

@@ -174,7 +174,9 @@ def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[st
 
 
 STAGE = Local(
-    "rollout gates", stage, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),),
+    "rollout gates",
+    stage,
+    derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),),
     authors=(EntryAuthor(ROLLOUT, (MANAGED_CLUSTER,), ROLLOUTS),),
-)  # fmt: skip
+)
 MOVES = Local("rollout moves", move, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),))

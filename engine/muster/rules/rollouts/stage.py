@@ -125,7 +125,7 @@ class _RolloutDecision:
         yield from self.held
         status = RolloutStatus(
             self.shared, rollout, self.because, self.course, self.table, steps, self.horizons, self.now
-        )  # fmt: skip
+        )
         yield from status.decisions()
         if not self.approvals.freezes_on(ROLLOUT_EFFECT):  # it selects by labels, which the record does not have
             yield StepRecord(rollout.id, self.table.packed())

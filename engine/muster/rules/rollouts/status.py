@@ -70,12 +70,15 @@ class RolloutStatus:
             counts.reverse()
         revisions = Counter(entry.revision for entry in self.table.entries.values())
         fields: Tree = {
-            "revision": self.course.revision, "completed": self.course.completed or None,
+            "revision": self.course.revision,
+            "completed": self.course.completed or None,
             "started": format_time(self.course.started) if self.course.started else None,
-            "stage": current.stage.name if current else None, "stages": counts,
-            "revisions": dict(sorted(revisions.items())) or None, "skipped": self.table.skipped or None,
+            "stage": current.stage.name if current else None,
+            "stages": counts,
+            "revisions": dict(sorted(revisions.items())) or None,
+            "skipped": self.table.skipped or None,
             "nextStepAt": format_time(ahead) if ahead else None,
-        }  # fmt: skip
+        }
         for name, value in fields.items():
             if value is not None:
                 yield Decision(id_, ("status", name), value, self.because, ahead)
@@ -154,10 +157,13 @@ def _counts(stage_step: StageStep, entries: Mapping[str, ClusterRollout], revisi
     """The numbers of a stage; a state that no cluster has is left out."""
     soaking = {status.cluster for status in stage_step.step.rolling if status.soaking}
     states = Counter(
-        TO_APPLY if (entry := entries.get(name)) is None or entry.revision != revision
-        else SOAKING if name in soaking else entry.state
+        TO_APPLY
+        if (entry := entries.get(name)) is None or entry.revision != revision
+        else SOAKING
+        if name in soaking
+        else entry.state
         for name in stage_step.clusters
-    )  # fmt: skip
+    )
     return {
         "name": stage_step.stage.name,
         "clusters": len(stage_step.clusters),

@@ -48,14 +48,21 @@ class RolloutTable:
     def packed(self) -> bytes:
         """The record: columns, because there may be 10,000 entries."""
         entries = self.entries.values()
-        return encode(_PackedRollout(
-            self.stages, self.skipped, self.group_length, list(self.entries),
-            [entry.revision for entry in entries], [entry.stage for entry in entries],
-            [entry.state for entry in entries],
-            [int(entry.since.timestamp()) for entry in entries], [entry.gate for entry in entries],
-            [int(entry.silent_after.timestamp()) if entry.silent_after is not None else None for entry in entries],
-            sorted(self.absent),
-        ))  # fmt: skip
+        return encode(
+            _PackedRollout(
+                self.stages,
+                self.skipped,
+                self.group_length,
+                list(self.entries),
+                [entry.revision for entry in entries],
+                [entry.stage for entry in entries],
+                [entry.state for entry in entries],
+                [int(entry.since.timestamp()) for entry in entries],
+                [entry.gate for entry in entries],
+                [int(entry.silent_after.timestamp()) if entry.silent_after is not None else None for entry in entries],
+                sorted(self.absent),
+            )
+        )
 
     @classmethod
     def unpacked(cls, data: bytes) -> "RolloutTable":

@@ -43,9 +43,12 @@ def _score_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Scor
     spec = obj.spec
     valid_for = parse_duration(spec["validFor"]) if "validFor" in spec else None
     return ScorePolicy(
-        **common, resource=spec.get("resource", obj.id.name), score=spec.get("score", obj.id.name),
-        value=compiler.number(AT), valid_for=valid_for,
-    )  # fmt: skip
+        **common,
+        resource=spec.get("resource", obj.id.name),
+        score=spec.get("score", obj.id.name),
+        value=compiler.number(AT),
+        valid_for=valid_for,
+    )
 
 
 def score_of(value: object) -> int:

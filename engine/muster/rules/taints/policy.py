@@ -51,10 +51,11 @@ def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Tain
         at = ("spec", "taints", index, "when")
         if kinds and taint["effect"] not in taken:
             compiler.refuse(
-                ("spec", "taints", index, "effect"), Code.VALUE_NOT_ALLOWED,
+                ("spec", "taints", index, "effect"),
+                Code.VALUE_NOT_ALLOWED,
                 f"no {' or '.join(kinds)} takes the effect {taint['effect']!r}",
                 f"it takes {', '.join(taken) or 'no taints'}",
-            )  # fmt: skip
+            )
         because = Because(f"{obj.id}#{taint['key']}:{taint['effect']}", (Input(at, obj.id),))
         recorded = handled == ConditionTypes() or not handled.covers(grounds.types_read(when, *guards))
         ground = grounds.digest(when, guards)

@@ -175,9 +175,10 @@ class _TaintedCluster:
         """
         return rule.recorded and any(
             record.get("ground") == rule.ground if "ground" in record else taint == key
-            for taint, records in self.standing.items() if taint[:2] == key[:2]
+            for taint, records in self.standing.items()
+            if taint[:2] == key[:2]
             for record in records
-        )  # fmt: skip
+        )
 
     def _reads_silence(self, policy: TaintPolicy, rule: TaintRule) -> bool:
         """Does the rule read a condition without new input, whose silence its policy does not handle?

@@ -30,9 +30,12 @@ def invalid_owner(label: str) -> str:
 def too_long(obj: Object, label: str) -> Finding:
     """Namespace and name make no label."""
     return finding_at(
-        obj, ("metadata", "name"), Code.WORK_SET_REFUSED, f"{obj.id} gets no works: {label!r} is too long for a label",
+        obj,
+        ("metadata", "name"),
+        Code.WORK_SET_REFUSED,
+        f"{obj.id} gets no works: {label!r} is too long for a label",
         "shorten its namespace or name to 62 characters together",
-    )  # fmt: skip
+    )
 
 
 def refused_manifests(obj: Object, at: At, message: str, hint: str) -> Finding:

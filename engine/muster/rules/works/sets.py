@@ -111,10 +111,15 @@ Freezing: TypeAlias = Callable[[str, Collection[str], set[str]], Mapping[str, He
 
 
 def decide_set(
-    obj: Object, works: Mapping[str, list[Work]], placements: Mapping[ObjectId, DecidedPlacement],
-    status_of_new: StatusOfNew, now: datetime, freezing: Freezing = lambda *_: {}, before: Tree = None,
+    obj: Object,
+    works: Mapping[str, list[Work]],
+    placements: Mapping[ObjectId, DecidedPlacement],
+    status_of_new: StatusOfNew,
+    now: datetime,
+    freezing: Freezing = lambda *_: {},
+    before: Tree = None,
     absent: AbstractSet[str] = frozenset(),
-) -> SetResult:  # fmt: skip
+) -> SetResult:
     """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster; `before`: what the
     last run noted of its rollout; `absent`: the clusters that placements dropped because they are not available."""
     return _Pass(obj, works, status_of_new, now, freezing, before, absent).result(placements)
@@ -124,9 +129,15 @@ class _Pass:
     """One pass over a set."""
 
     def __init__(
-        self, obj: Object, works: Mapping[str, list[Work]], status_of_new: StatusOfNew, now: datetime,
-        freezing: Freezing, before: Tree, absent: AbstractSet[str],
-    ) -> None:  # fmt: skip
+        self,
+        obj: Object,
+        works: Mapping[str, list[Work]],
+        status_of_new: StatusOfNew,
+        now: datetime,
+        freezing: Freezing,
+        before: Tree,
+        absent: AbstractSet[str],
+    ) -> None:
         self.absent = absent
         self.obj, self.status_of_new, self.now, self.freezing = obj, status_of_new, now, freezing
         self.template: Tree = obj.spec["manifestWorkTemplate"]
@@ -252,9 +263,13 @@ class _Pass:
         self.outcome.orders.append(WorkOrder(id_, dict(sorted(labels.items())), spec))
 
     def _count(
-        self, name: str, choice: DecidedPlacement, clusters: Sequence[str], existing: Mapping[str, Work],
+        self,
+        name: str,
+        choice: DecidedPlacement,
+        clusters: Sequence[str],
+        existing: Mapping[str, Work],
         applied: frozenset[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         total = len(existing) + len(applied)
         counts = {"total": total} | {
             _counted(type_): sum(type_ in work.true for work in existing.values()) for type_ in COUNTED
@@ -290,11 +305,15 @@ class _Pass:
         result.conditions[ROLLED_OUT] = self._rolled_out()
         result.conditions[APPLIED] = _applied(progress.counts)
         fields = {
-            "revision": self.revision, "selected": progress.selected, "done": progress.done,
-            "soaking": len(progress.soaking), "until": _soaked(progress.soaking),
-            "failed": sorted(progress.failed)[:_MOST_NAMED], "stopped": bool(progress.stopped) or None,
+            "revision": self.revision,
+            "selected": progress.selected,
+            "done": progress.done,
+            "soaking": len(progress.soaking),
+            "until": _soaked(progress.soaking),
+            "failed": sorted(progress.failed)[:_MOST_NAMED],
+            "stopped": bool(progress.stopped) or None,
             "broken": progress.broken,
-        }  # fmt: skip
+        }
         result.rollout = {name: value for name, value in fields.items() if value or name in ("selected", "done")}
 
     def _rolled_out(self) -> StatedCondition:

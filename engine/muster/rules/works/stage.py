@@ -106,9 +106,12 @@ def decide_sets(
 
 
 def _absent(
-    shared: Shared, rules: InForce, obj: Object, works: Mapping[str, list[Work]],
+    shared: Shared,
+    rules: InForce,
+    obj: Object,
+    works: Mapping[str, list[Work]],
     placements: Mapping[ObjectId, DecidedPlacement],
-) -> frozenset[str]:  # fmt: skip
+) -> frozenset[str]:
     """The clusters with a work that a placement of the set dropped because they are not available."""
     ids = {PLACEMENT.id(str(ref["name"]), obj.id.namespace) for ref in mappings_at(obj.spec, "placementRefs")}
     chosen = frozenset[str]().union(*(clusters_of(placements[id_].shards) for id_ in ids & placements.keys()))

@@ -27,13 +27,27 @@ from muster.features.lint.proving.world import SymbolicInput, SymbolicWorld
 
 _ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {
-    "i": INT, "j": INT, "s": STRING, "u": STRING, "p": BOOL, "q": BOOL, "t": TIMESTAMP, "d": DURATION,
-    "o": ObjectType("o", {
-        "n": FieldType(INT), "s": FieldType(NullableType(STRING)), "in": FieldType(_ITEM),
-        "t": FieldType(NullableType(TIMESTAMP)),
-    }),
-    "l": ListType(_ITEM), "x": ListType(INT, 3), "m": MapType(STRING, INT),
-}  # fmt: skip
+    "i": INT,
+    "j": INT,
+    "s": STRING,
+    "u": STRING,
+    "p": BOOL,
+    "q": BOOL,
+    "t": TIMESTAMP,
+    "d": DURATION,
+    "o": ObjectType(
+        "o",
+        {
+            "n": FieldType(INT),
+            "s": FieldType(NullableType(STRING)),
+            "in": FieldType(_ITEM),
+            "t": FieldType(NullableType(TIMESTAMP)),
+        },
+    ),
+    "l": ListType(_ITEM),
+    "x": ListType(INT, 3),
+    "m": MapType(STRING, INT),
+}
 ENV = cel.Env(variables=INPUTS, require_bool=True)
 _NUMBERS = ("0", "1", "2", "-1", "7", "9223372036854775807", "-9223372036854775808")
 _TEXTS = ("''", "'a'", "'b'", "'ab'")
@@ -55,17 +69,20 @@ class Generator:
             return pick(["p", "q", "true", "false", "has(o.n)", "has(o.s)", "(o.s == null)", "('k' in m)", *fields])
         a, b = self.boolean, self.number
         forms: list[Callable[[], str]] = [
-            lambda: f"({a(depth - 1)} && {a(depth - 1)})", lambda: f"({a(depth - 1)} || {a(depth - 1)})",
-            lambda: f"!{a(depth - 1)}", lambda: f"({a(depth - 1)} ? {a(depth - 1)} : {a(depth - 1)})",
+            lambda: f"({a(depth - 1)} && {a(depth - 1)})",
+            lambda: f"({a(depth - 1)} || {a(depth - 1)})",
+            lambda: f"!{a(depth - 1)}",
+            lambda: f"({a(depth - 1)} ? {a(depth - 1)} : {a(depth - 1)})",
             lambda: f"({b(depth - 1)} {pick(('<', '<=', '>', '>=', '==', '!='))} {b(depth - 1)})",
             lambda: f"({self.text(depth - 1)} {pick(('==', '!=', '<'))} {self.text(depth - 1)})",
             lambda: f"{self.text(depth - 1)}.{pick(('startsWith', 'endsWith', 'contains'))}({pick(_TEXTS)})",
             lambda: f"({self.time()} {pick(('<', '<=', '>', '=='))} {self.time()})",
             lambda: f"({self.time()} - {self.time()} {pick(('<', '>='))} {self.span()})",
-            lambda: f"({b(depth - 1)} in {pick(('x', '[1, 2]'))})", lambda: self.quantified(depth),
+            lambda: f"({b(depth - 1)} in {pick(('x', '[1, 2]'))})",
+            lambda: self.quantified(depth),
             lambda: f"x.{pick(('all', 'exists', 'exists_one'))}(e{depth}, {self.over_number(f'e{depth}', depth)})",
             lambda: f"(o.s {pick(('==', '!='))} {self.text(depth - 1)})",
-        ]  # fmt: skip
+        ]
         return pick(forms)()
 
     def quantified(self, depth: int) -> str:
@@ -89,14 +106,20 @@ class Generator:
         forms: list[Callable[[], str]] = [
             lambda: f"({b(depth - 1)} {pick(('+', '-', '*'))} {pick(_NUMBERS)})",
             lambda: f"({b(depth - 1)} + {b(depth - 1)})",
-            lambda: f"({b(depth - 1)} {pick(('/', '%'))} {pick(('2', '-3', '0', 'j'))})", lambda: f"-({b(depth - 1)})",
-            lambda: "size(x)", lambda: f"size({self.text(0)})", lambda: f"x[{pick(('0', '1', '2', 'i'))}]",
-            lambda: f"({self.boolean(depth - 1)} ? {b(depth - 1)} : {b(depth - 1)})", lambda: "o.in.n",
+            lambda: f"({b(depth - 1)} {pick(('/', '%'))} {pick(('2', '-3', '0', 'j'))})",
+            lambda: f"-({b(depth - 1)})",
+            lambda: "size(x)",
+            lambda: f"size({self.text(0)})",
+            lambda: f"x[{pick(('0', '1', '2', 'i'))}]",
+            lambda: f"({self.boolean(depth - 1)} ? {b(depth - 1)} : {b(depth - 1)})",
+            lambda: "o.in.n",
             lambda: f"size(x.filter(e{depth}, {self.over_number(f'e{depth}', depth)}))",
-            lambda: "x.max()", lambda: "l[0].n",
-            lambda: f"x.map(e{depth}, e{depth} + 1)[0]", lambda: f"o.?n.orValue({b(depth - 1)})",
+            lambda: "x.max()",
+            lambda: "l[0].n",
+            lambda: f"x.map(e{depth}, e{depth} + 1)[0]",
+            lambda: f"o.?n.orValue({b(depth - 1)})",
             lambda: "m[?'k'].orValue(3)",
-        ]  # fmt: skip
+        ]
         return pick(forms)()
 
     def text(self, depth: int) -> str:
@@ -134,11 +157,19 @@ def data(random: Random) -> dict[str, Any]:
         return {"n": number(), **some(s=text(), p=random.random() < 0.5)}
 
     return {
-        "i": number(), "j": number(), "s": text(), "u": text(), "p": random.random() < 0.5, "q": random.random() < 0.5,
-        "t": time(), "d": random.choice(("0s", "90s", "1h", "1.5s")), "m": some(k=number()),
+        "i": number(),
+        "j": number(),
+        "s": text(),
+        "u": text(),
+        "p": random.random() < 0.5,
+        "q": random.random() < 0.5,
+        "t": time(),
+        "d": random.choice(("0s", "90s", "1h", "1.5s")),
+        "m": some(k=number()),
         "o": some(n=number(), s=random.choice((None, text())), t=random.choice((None, time())), **{"in": item()}),
-        "l": [item() for _ in range(random.randrange(4))], "x": [number() for _ in range(random.randrange(4))],
-    }  # fmt: skip
+        "l": [item() for _ in range(random.randrange(4))],
+        "x": [number() for _ in range(random.randrange(4))],
+    }
 
 
 def said(program: cel.Program, variables: dict[str, Any]) -> str:

@@ -102,23 +102,46 @@ def example(random: Random) -> Example:
         return {type_: condition(type_, **always) for type_ in ("Ready", "a") if flag()}
 
     metadata = {"name": text(), **_some(random, labels=lambda: _some(random, a=text, x=text))}
-    spec = _some(random, leaseDurationSeconds=lambda: pick((0, 1, 60)), taints=lambda: many(
-        lambda: {"key": text(), "effect": "NoSelect", **_some(random, timeAdded=time, value=text)}))  # fmt: skip
+    spec = _some(
+        random,
+        leaseDurationSeconds=lambda: pick((0, 1, 60)),
+        taints=lambda: many(lambda: {"key": text(), "effect": "NoSelect", **_some(random, timeAdded=time, value=text)}),
+    )
     status = _some(random, clusterClaims=lambda: many(lambda: {"name": text(), **_some(random, value=text)}))
     leases: tuple[dict[str, Any], ...] = ({}, {"spec": _some(random, renewTime=lambda: pick((None, time())))})
-    reports = many(lambda: {
-        "resource": {"kind": "ManagedCluster", "name": "a"}, "adapter": text(), "observed_generation": pick((1, 2)),
-        "observed_time": time(), "conditions": many(lambda: condition("Available")),
-    })  # fmt: skip
+    reports = many(
+        lambda: {
+            "resource": {"kind": "ManagedCluster", "name": "a"},
+            "adapter": text(),
+            "observed_generation": pick((1, 2)),
+            "observed_time": time(),
+            "conditions": many(lambda: condition("Available")),
+        }
+    )
     children = many(lambda: {"kind": "NodePool", "namespace": "a", "name": text(), "deleting": flag(), "adapters": []})
-    return Example({
-        "self": {"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": metadata,
-                 **_some(random, spec=lambda: spec, status=lambda: status)},
-        "lease": pick(leases), "leaseDurationSeconds": pick((1, 60)), "generation": pick((1, 2)), "reports": reports,
-        "reported": conditions(stale=flag()), "previous": conditions(), "children": children, "adapters": many(text),
-        "conditions": conditions(reason=text(), message=text(), lastTransitionTime=time()), "updated": time(),
-        "deleting": flag(), "fleet": _some(random, adapters=lambda: {"ManagedCluster": ["a"]}), "now": time(),
-    })  # fmt: skip
+    return Example(
+        {
+            "self": {
+                "apiVersion": "cluster.open-cluster-management.io/v1",
+                "kind": "ManagedCluster",
+                "metadata": metadata,
+                **_some(random, spec=lambda: spec, status=lambda: status),
+            },
+            "lease": pick(leases),
+            "leaseDurationSeconds": pick((1, 60)),
+            "generation": pick((1, 2)),
+            "reports": reports,
+            "reported": conditions(stale=flag()),
+            "previous": conditions(),
+            "children": children,
+            "adapters": many(text),
+            "conditions": conditions(reason=text(), message=text(), lastTransitionTime=time()),
+            "updated": time(),
+            "deleting": flag(),
+            "fleet": _some(random, adapters=lambda: {"ManagedCluster": ["a"]}),
+            "now": time(),
+        }
+    )
 
 
 def hold(found: ConditionPolicy, random: Random) -> int:

@@ -32,12 +32,16 @@ def rollout(*gates: str, own: tuple[str, ...] = ()) -> dict[str, Any]:
         return {"gate": listed} if listed else {}
 
     return {
-        "apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"},
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "apps"},
         "spec": {
-            "placementRef": {"name": "web"}, "revision": "v2", **named("g", gates),
+            "placementRef": {"name": "web"},
+            "revision": "v2",
+            **named("g", gates),
             "stages": [{"name": "all", **named("s", own)}],
         },
-    }  # fmt: skip
+    }
 
 
 AVAILABLE = "status(conditions, 'ManagedClusterConditionAvailable') == 'True'"
@@ -49,19 +53,27 @@ AVAILABLE = "status(conditions, 'ManagedClusterConditionAvailable') == 'True'"
         ((AVAILABLE,), ("generation > 1",), []),
         (("generation > 1 && generation < 2",), (), [("MUS611", "gate 'g0' of {} can never pass: it never holds")]),
         (("rollout.revision == 'v3'",), (), [("MUS611", "gate 'g0' of {} can never pass: it never holds")]),
-        (("generation > 5",), ("generation < 5",),
-         [("MUS611", "gate 's0' of stage 'all' of {} can never pass: where it would, 'g0' before it does not")]),
+        (
+            ("generation > 5",),
+            ("generation < 5",),
+            [("MUS611", "gate 's0' of stage 'all' of {} can never pass: where it would, 'g0' before it does not")],
+        ),
         # For another revision it would not pass.
         (("rollout.revision == 'v2'",), (), []),
         (("generation > 0",), (), [("MUS612", "gate 'g0' of {} always passes")]),
-        (("generation > 5",), ("generation > 4", "generation > 5"),
-         [("MUS612", "gate 's0' of stage 'all' of {} always passes where 'g0' before it does"),
-          ("MUS612", "gate 's1' of stage 'all' of {} always passes where 'g0' before it does")]),
+        (
+            ("generation > 5",),
+            ("generation > 4", "generation > 5"),
+            [
+                ("MUS612", "gate 's0' of stage 'all' of {} always passes where 'g0' before it does"),
+                ("MUS612", "gate 's1' of stage 'all' of {} always passes where 'g0' before it does"),
+            ],
+        ),
         (("self.metadata.labels['ok'] == 'yes'",), (), [("MUS607", "gate 'g0' of {} can fail")]),
         # A gate that is evaluated only if the one before it passes may rely on it.
         (("has(self.metadata.labels) && 'ok' in self.metadata.labels",), ("self.metadata.labels['ok'] == 'yes'",), []),
     ],
-)  # fmt: skip
+)
 def test_gates(gates: tuple[str, ...], own: tuple[str, ...], findings: list[tuple[str, str]]) -> None:
     [(name, found)] = proofs(rollout(*gates, own=own)).items()
     assert (told(found), found.undecided) == ([(code, text.format(name)) for code, text in findings], [])
@@ -77,9 +89,11 @@ def test_a_stage_that_no_cluster_can_reach_is_found_at_its_place() -> None:
     a, b = ({"name": name, "selector": {"matchLabels": {"region": "eu"}}} for name in "ab")
     body["spec"]["stages"] = [a, b, {"name": "c"}]
     placement = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-        "metadata": {"name": "web", "namespace": "apps"}, "spec": {},
-    }  # fmt: skip
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": "web", "namespace": "apps"},
+        "spec": {},
+    }
     [found] = proofs(body, placement).values()
     message = "no cluster can be in stage 'b' of Rollout/apps/web: 'a' before it takes each cluster that it selects"
     assert (told(found), found.reached) == ([("MUS614", message)], 2)
@@ -88,9 +102,11 @@ def test_a_stage_that_no_cluster_can_reach_is_found_at_its_place() -> None:
 
 def score(expression: str, name: str = "cost", **spec: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "muster.dev/v1alpha1", "kind": "ScorePolicy", "metadata": {"name": name},
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "ScorePolicy",
+        "metadata": {"name": name},
         "spec": {"target": {"kind": "ManagedCluster"}, "score": "s", "resource": "r", "expression": expression, **spec},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,13 +119,19 @@ def score(expression: str, name: str = "cost", **spec: Any) -> dict[str, Any]:
         # A constant may be that of some clusters only.
         ("7", {"matchConditions": [{"name": "a", "expression": "accepted"}]}, []),
         ("7", {"target": {"kind": "ManagedCluster", "selector": {"matchLabels": {"a": "b"}}}}, []),
-        ("7", {"matchConditions": [{"name": "a", "expression": "generation < 1"}]},
-         [("MUS606", "{} never gives a score: its matchConditions never all hold")]),
+        (
+            "7",
+            {"matchConditions": [{"name": "a", "expression": "generation < 1"}]},
+            [("MUS606", "{} never gives a score: its matchConditions never all hold")],
+        ),
         ("1 / (generation - generation)", {}, [("MUS606", "{} never gives a score: its expression always fails")]),
-        ("int(params.price[self.metadata.labels.region])", {"params": {"price": {"eu": 1, "us": 2}}},
-         [("MUS607", "the expression of {} can fail")]),
+        (
+            "int(params.price[self.metadata.labels.region])",
+            {"params": {"price": {"eu": 1, "us": 2}}},
+            [("MUS607", "the expression of {} can fail")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_scores(expression: str, spec: dict[str, Any], findings: list[tuple[str, str]]) -> None:
     [(name, found)] = proofs(score(expression, **spec)).items()
     assert (told(found), found.undecided) == ([(code, text.format(name)) for code, text in findings], [])

@@ -92,13 +92,19 @@ def test_no_built_in_policy_can_fail_whatever_parts_are_missing_and_parameters_a
     ("name", "total", "hole"),
     [
         ("pool-cluster-broken", "self.?spec.?clusterPoolRef.hasValue()", "has(self.spec.clusterPoolRef)"),
-        ("cluster-ready", "self.?spec.?syncMode.hasValue() ? self.spec.syncMode == 'Pull' : has(lease.spec)",
-         "self.spec.syncMode == 'Pull'"),
-        ("managed-cluster-available", "lease.spec.renewTime <= now - variables.grace",
-         "now - lease.spec.renewTime >= variables.grace"),
+        (
+            "cluster-ready",
+            "self.?spec.?syncMode.hasValue() ? self.spec.syncMode == 'Pull' : has(lease.spec)",
+            "self.spec.syncMode == 'Pull'",
+        ),
+        (
+            "managed-cluster-available",
+            "lease.spec.renewTime <= now - variables.grace",
+            "now - lease.spec.renewTime >= variables.grace",
+        ),
         ("managed-cluster-admission", "object.?spec.?hubAcceptsClient.orValue(false)", "object.spec.hubAcceptsClient"),
     ],
-)  # fmt: skip
+)
 def test_a_hole_planted_in_a_built_in_policy_is_found(
     monkeypatch: pytest.MonkeyPatch, name: str, total: str, hole: str
 ) -> None:

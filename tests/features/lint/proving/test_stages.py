@@ -21,19 +21,25 @@ EU_OR_US = {"matchExpressions": [{"key": "region", "operator": "In", "values": [
 
 def stages(*selectors: Any) -> list[dict[str, Any]]:
     """Stages `a`, `b` and so on, by their selectors or as written."""
-    return [{"name": name, **(one if "selector" in one or "decisionGroups" in one else {"selector": one})}
-            for name, one in zip("abcd", selectors, strict=False)]  # fmt: skip
+    return [
+        {"name": name, **(one if "selector" in one or "decisionGroups" in one else {"selector": one})}
+        for name, one in zip("abcd", selectors, strict=False)
+    ]
 
 
 def unreachable(stages: list[dict[str, Any]], **placement: Any) -> dict[str, str]:
     rollout = {
-        "apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"},
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "apps"},
         "spec": {"placementRef": {"name": "web"}, "revision": "v1", "stages": stages},
-    }  # fmt: skip
+    }
     placed = {
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-        "metadata": {"name": "web", "namespace": "apps"}, "spec": placement,
-    }  # fmt: skip
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": "web", "namespace": "apps"},
+        "spec": placement,
+    }
     fleet = check_snapshot(MemorySnapshot({"a.json": json.dumps(rollout), "b.json": json.dumps(placed)}))
     assert [one.message for one in fleet.findings if one.severity is Severity.ERROR] == []
     [found] = fleet.compiled.of(Rollout)
@@ -71,8 +77,10 @@ def test_a_placement_that_does_not_choose_a_stages_clusters() -> None:
 
 
 def test_decision_groups() -> None:
-    groups = [{"groupName": name, "groupClusterSelector": {"labelSelector": labels}}
-              for name, labels in (("eu", EU), ("all", ANY))]  # fmt: skip
+    groups = [
+        {"groupName": name, "groupClusterSelector": {"labelSelector": labels}}
+        for name, labels in (("eu", EU), ("all", ANY))
+    ]
     strategy = {"groupStrategy": {"decisionGroups": groups}}
     of_all, of_eu = {"decisionGroups": ["all"], "selector": EU}, {"decisionGroups": ["eu"]}
     # A cluster is in the first group that selects it.

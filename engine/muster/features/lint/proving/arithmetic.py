@@ -38,11 +38,12 @@ def equal(world: SymbolicWorld, left: Atom, right: Atom) -> Formula:
         case SymbolicList(), SymbolicList():
             return _equal_lists(world, left, right)
         case (
-            (Opaque(), _) | (_, Opaque())
+            (Opaque(), _)
+            | (_, Opaque())
             | ((WrittenTime() | SymbolicText()), (WrittenTime() | SymbolicText()))
             | ((Keyed() | Lazy()), (Keyed() | Lazy()))
             | (Optional(), Optional())
-        ):  # fmt: skip
+        ):
             return world.truth()
         case _:
             return False

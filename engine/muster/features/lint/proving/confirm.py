@@ -139,9 +139,10 @@ def is_allowed(kind: Kind, example: Example) -> bool:
     parts.append((LEASE, example.get("lease")))
     return not any(
         error.validator in _VALUE_KEYWORDS
-        for part, body in parts if body
+        for part, body in parts
+        if body
         for error in validator_of(part).iter_errors(body)
-    )  # fmt: skip
+    )
 
 
 def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:

@@ -295,20 +295,32 @@ def _value(world: SymbolicWorld, atom: Atom) -> Result:
 
 
 _UNARY: Final[Mapping[str, Callable[[SymbolicWorld, Atom], Result]]] = {
-    "!_": _opposite, "-_": negative, "size": _size, "string": _written, "int": _number,
-    "dyn": lambda _, atom: surely(atom), "timestamp": timestamp, "duration": duration,
-    "max": partial(extreme, most=True), "min": partial(extreme, most=False),
-    "hasValue": _has_value, "value": _value,
+    "!_": _opposite,
+    "-_": negative,
+    "size": _size,
+    "string": _written,
+    "int": _number,
+    "dyn": lambda _, atom: surely(atom),
+    "timestamp": timestamp,
+    "duration": duration,
+    "max": partial(extreme, most=True),
+    "min": partial(extreme, most=False),
+    "hasValue": _has_value,
+    "value": _value,
     "optional.of": lambda _, atom: surely(Optional(present=True, cases=((True, atom),))),
-}  # fmt: skip
+}
 _BINARY: Final[Mapping[str, Callable[[SymbolicWorld, Atom, Atom], Result]]] = {
     "_==_": lambda world, left, right: surely(Bool(equal(world, left, right))),
     "_!=_": lambda world, left, right: surely(Bool(negation(equal(world, left, right)))),
     **{name: partial(order, name) for name in ("_<_", "_<=_", "_>_", "_>=_")},
     **{name: partial(arithmetic, name) for name in ("_+_", "_-_", "_*_", "_/_", "_%_")},
-    "startsWith": partial(_test, logic.begins), "endsWith": partial(_test, logic.ends),
-    "contains": partial(_test, logic.contains), "@in": _contains, "orValue": _or_value, "or": _or,
-}  # fmt: skip
+    "startsWith": partial(_test, logic.begins),
+    "endsWith": partial(_test, logic.ends),
+    "contains": partial(_test, logic.contains),
+    "@in": _contains,
+    "orValue": _or_value,
+    "or": _or,
+}
 
 
 def _is_text(result: Result) -> bool:

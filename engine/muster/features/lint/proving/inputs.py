@@ -111,10 +111,11 @@ def with_optional_fields(type_: Type) -> Type:
             return NullableType(with_optional_fields(type_.element))
         case ObjectType():
             fields = {
-                name: field if name in _IDENTITY and field.required
+                name: field
+                if name in _IDENTITY and field.required
                 else replace(field, type=with_optional_fields(field.type), required=False)
                 for name, field in type_.fields.items()
-            }  # fmt: skip
+            }
             if "metadata" in type_.fields:
                 metadata = type_.fields["metadata"]
                 fields["metadata"] = replace(metadata, type=with_optional_fields(metadata.type))

@@ -30,8 +30,9 @@ def provable_policies(fleet: FleetWithPolicies) -> list[Policy]:
     policies: tuple[Policy, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy),
         *map(of_rollout, compiled.of(Rollout)),
-        *(of_remedy(remedy) for remedy in compiled.of(Remedy) if remedy.expressions), *admission_policies(fleet),
-    )  # fmt: skip
+        *(of_remedy(remedy) for remedy in compiled.of(Remedy) if remedy.expressions),
+        *admission_policies(fleet),
+    )
     return sorted(policies, key=lambda policy: policy.id)
 
 
@@ -45,15 +46,27 @@ def admission_policies(fleet: Fleet) -> list[Validations]:
             target = Target((kind,), LabelSelector.parse(None), frozenset())
             policies.append(
                 Validations(
-                    policy.id, policy.source, target, policy.guards, policy.variables, {}, policy.validations,
-                    policy.notes, _inputs(kind),
+                    policy.id,
+                    policy.source,
+                    target,
+                    policy.guards,
+                    policy.variables,
+                    {},
+                    policy.validations,
+                    policy.notes,
+                    _inputs(kind),
                 )
-            )  # fmt: skip
+            )
     return policies
 
 
 def _inputs(kind: Kind) -> Mapping[str, Type]:
     """The types of variables: any field of the object may be missing, and so may the old object."""
     type_ = with_optional_fields(object_type(kind))
-    return {"object": type_, "oldObject": NullableType(type_), "derived": type_, "request": REQUEST,
-            "namespaceObject": DYN}  # fmt: skip
+    return {
+        "object": type_,
+        "oldObject": NullableType(type_),
+        "derived": type_,
+        "request": REQUEST,
+        "namespaceObject": DYN,
+    }

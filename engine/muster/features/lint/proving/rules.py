@@ -80,8 +80,11 @@ class Gates(Policy):
         """The types of the gates' own variables, with the Rollout's revision or with any."""
         type_ = GATE_VARIABLES["rollout"]
         assert isinstance(type_, ObjectType)
-        known = {"name": (self.id.name,), "namespace": (self.id.namespace,),
-                 "stage": tuple(stage.name for stage in self.rollout.stages)}  # fmt: skip
+        known = {
+            "name": (self.id.name,),
+            "namespace": (self.id.namespace,),
+            "stage": tuple(stage.name for stage in self.rollout.stages),
+        }
         if self.rollout.revision and not any_revision:
             known["revision"] = (self.rollout.revision,)
         fields = {name: FieldType(StringType(values=values), required=True) for name, values in known.items()}
@@ -266,15 +269,25 @@ def _outcome(policy: ConditionPolicy, formulas: PolicyFormulas) -> None:
         status = texts.text("status", rule.status)
         reason = texts.text("reason", rule.reason)
         texts.text("message", rule.message)
-        odd = negation(some(both(guard, same(atom.term, status_name)) for guard, atom in status.cases
-                            if isinstance(atom, SymbolicText) for status_name in STATUSES))  # fmt: skip
+        odd = negation(
+            some(
+                both(guard, same(atom.term, status_name))
+                for guard, atom in status.cases
+                if isinstance(atom, SymbolicText)
+                for status_name in STATUSES
+            )
+        )
         texts.site("statusExpression", odd)
         if rule.observed_generation is not None:
             number = translator.program(rule.observed_generation)
             texts.site(OBSERVED, either(number.fails, negation(_is_generation(number))))
         if policy.hold_when is not None:
-            held = some(both(guard, same(atom.term, status_name)) for guard, atom in status.cases
-                        if isinstance(atom, SymbolicText) for status_name in policy.hold_for)  # fmt: skip
+            held = some(
+                both(guard, same(atom.term, status_name))
+                for guard, atom in status.cases
+                if isinstance(atom, SymbolicText)
+                for status_name in policy.hold_for
+            )
             fails, _ = _truth(translator, policy.hold_when)
             formulas.failures.append(PossibleFailure(HOLD_WHEN, ("spec", HOLD_WHEN), both(texts.state, held, fails)))
             texts.state = both(texts.state, negation(both(held, fails)))

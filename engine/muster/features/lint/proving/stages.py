@@ -100,8 +100,9 @@ def _meets(facts: Fields, requirement: Requirement) -> Formula:
         return present if requirement.operator == "Exists" else negation(present)
     among = some(
         same(atom.term, value)
-        for _, atom in cases if isinstance(atom, SymbolicText)
+        for _, atom in cases
+        if isinstance(atom, SymbolicText)
         for value in sorted(requirement.values)
-    )  # fmt: skip
+    )
     is_in = both(present, among)
     return is_in if requirement.operator == "In" else negation(is_in)

@@ -159,8 +159,9 @@ class _Expression:
         cases = tuple(case for guard, atom in held_cases for case in guarded(both(guard, atom.present), atom.cases))
         opaque = some(guard for guard, atom in inner.cases if isinstance(atom, Opaque))
         unknown = either(both(outer.present, inner.fails), opaque)
-        return Result(both(outer.present, inner.fails),
-                      ((negation(unknown), Optional(present, cases)), (unknown, Opaque())))  # fmt: skip
+        return Result(
+            both(outer.present, inner.fails), ((negation(unknown), Optional(present, cases)), (unknown, Opaque()))
+        )
 
     def has(self, operand: Result, name: str) -> Result:
         """`has(operand.name)`"""
@@ -285,8 +286,15 @@ class _Expression:
         ]
         rest = some_of(self.world, listed.rest)
         if node.name == "map":
-            return self._mapped(node, name, kind, SymbolicList(listed.items, rest, listed.further), bodies[1],
-                                [(guard, truth) for guard, _, truth in tested], fails)  # fmt: skip
+            return self._mapped(
+                node,
+                name,
+                kind,
+                SymbolicList(listed.items, rest, listed.further),
+                bodies[1],
+                [(guard, truth) for guard, _, truth in tested],
+                fails,
+            )
         if node.name == "filter":
             return Result(fails, ((True, SymbolicList(tuple(passing), rest, self._further(node, name, kind, listed))),))
         count = total([*(choice(guard, 1, 0) for guard, _ in passing), rest])
@@ -298,9 +306,15 @@ class _Expression:
         return element if kind is None else read_as(self.world, element, kind)
 
     def _mapped(
-        self, node: ast.Macro, name: str, kind: Type | None, listed: SymbolicList, bodies: list[Result],
-        tested: list[tuple[Formula, Formula]], *failed: Formula,
-    ) -> Result:  # fmt: skip
+        self,
+        node: ast.Macro,
+        name: str,
+        kind: Type | None,
+        listed: SymbolicList,
+        bodies: list[Result],
+        tested: list[tuple[Formula, Formula]],
+        *failed: Formula,
+    ) -> Result:
         """The list that `map` makes, of the elements that pass its filter, if any."""
         guards = [both(*test) for test in tested]
         fails = either(*failed, *(both(guard, body.fails) for guard, body in zip(guards, bodies, strict=True)))

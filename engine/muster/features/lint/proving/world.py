@@ -285,15 +285,20 @@ class SymbolicWorld:
     def _anything(self, path: str) -> SymbolicInput:
         """Return a value of unknown type; examples have a simple type."""
         sorts = [
-            self.input(StringType(), f"{path} as text"), self.input(BOOL, f"{path} as bool"),
-            self.input(INT, f"{path} as int"), self.time(f"{path} as time"), self._span(f"{path} as duration"),
+            self.input(StringType(), f"{path} as text"),
+            self.input(BOOL, f"{path} as bool"),
+            self.input(INT, f"{path} as int"),
+            self.time(f"{path} as time"),
+            self._span(f"{path} as duration"),
             self.mapping(lambda _: self.optional(DYN, f"{path}[key]")),
             SymbolicInput(((True, Null()),), lambda _: None),
-        ]  # fmt: skip
+        ]
         sort = self.between(0, len(sorts), f"{path} is a")
         self.fact(implies(self.small, negation(sort == len(sorts))))
-        cases = (*(case for index, one in enumerate(sorts) for case in guarded(sort == index, one.cases)),
-                 (sort == len(sorts), Opaque()))  # fmt: skip
+        cases = (
+            *(case for index, one in enumerate(sorts) for case in guarded(sort == index, one.cases)),
+            (sort == len(sorts), Opaque()),
+        )
 
         def read(model: Model) -> Tree:
             chosen = model.number(sort)
