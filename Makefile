@@ -39,7 +39,7 @@ pytest: $(STAMP)
 # Branch coverage of what mirrors the source, apart from the gate: tracing takes as long again. Whole fleets are not
 # traced: a line that nothing but an example runs has no test that says what it is for. Nor is what interrupts at any
 # instant: one in the tracer itself, with its lock held, would hang.
-UNTRACED := conformance docs e2e packaging git/test_objects.py
+UNTRACED := conformance docs e2e packaging git/store/test_objects.py
 coverage: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --cov --cov-report= $(UNTRACED:%=--ignore=tests/%)
 	$(BIN)/coverage report --skip-covered | tail -40

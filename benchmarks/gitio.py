@@ -18,8 +18,8 @@ from git.index.typ import BaseIndexEntry
 from gitdb.base import IStream
 
 from git import Actor, IndexFile, Repo
-from muster.git.commit import advance
 from muster.git.fastimport import build_commit
+from muster.git.landing.commit import advance
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot
 

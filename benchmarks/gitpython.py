@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from git import Repo
-from muster.git.agents import agent_refs
+from muster.git.agents.refs import agent_refs
 from muster.git.changes import staged_changes
 from muster.git.config import remotes, signs_commits
 from muster.git.repository import current_branch, open_repository, resolve
 
 ROUNDS = 15
-GITIO = "import muster.git.snapshot, muster.git.commit, muster.git.push"
+GITIO = "import muster.git.snapshot, muster.git.landing.commit, muster.git.push"
 SIGNED = "[commit]\n\tgpgSign = true\n"
 
 

@@ -21,8 +21,8 @@ from tests.support.git import git_environ
 from benchmarks.fleets import NOON
 from muster.data.snapshot import Agents
 from muster.data.times import format_time
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentRef, RecordedContents
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import AgentRef, RecordedContents
 from muster.git.fastimport import build_commits
 from muster.git.record.draft import HeardNow, RecordDraft, draft_record
 from muster.git.record.form import AGES, RUN, facts_bytes, parse_facts

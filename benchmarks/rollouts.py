@@ -19,15 +19,15 @@ import yaml
 
 from benchmarks.fleets import NOON
 from muster.data.times import format_time
-from muster.git.agentrefs import local_agent_refs
-from muster.git.commit import advance
+from muster.git.agents.listing import local_agent_refs
 from muster.git.fastimport import build_commit
-from muster.git.pulse_memory import Remembered
+from muster.git.landing.commit import advance
+from muster.git.memory.pulses import Remembered
 from muster.git.repository import branch_tip, open_repository
 from muster.run.answer import RunAnswer
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState, open_state
 from muster.run.question import Question
-from muster.run.state import RunState, open_state
 
 STAGES = 20
 _CLUSTER = """\

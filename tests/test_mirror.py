@@ -1,4 +1,4 @@
-"""The tree of tests mirrors the source: what `acts/landing.py` promises is tested in `tests/git/test_landing.py`.
+"""The tree of tests mirrors the source: what `log.py` promises is tested in `test_log.py` of the same folder.
 
 A module without a test of its own stands below, with the tests that it is tested through: because what it does shows in
 what is printed, written or decided, because it is one step of a story that only the whole tells, or because two things
@@ -58,7 +58,7 @@ THROUGH = {
         "data/yaml/test_positions.py": "yaml/nodes",
         "features/test/test_cli.py": "snapshot",
         "fleet/test_places.py": "ids source",
-        "git/test_notice_memory.py": "notices",
+        "git/memory/test_notices.py": "notices",
         "rules/checks/test_waivers.py": "groups",
         "rules/test_because.py": "decision",
     },
@@ -120,12 +120,12 @@ THROUGH = {
         "scenarios/test_scenarios.py": "acceptance approvals assemble",
     },
     "git": {
-        "e2e/test_hearing.py": "agentrefs",
+        "e2e/test_hearing.py": "agents/listing",
         "e2e/test_work_trees.py": "conversion",
-        "features/reconcile/test_proposals.py": "proposals",
-        "git/test_agentfetch.py": "quarantine",
-        "git/test_commit.py": "index",
-        "git/test_landing_derived.py": "derivedbranch",
+        "features/reconcile/test_proposals.py": "landing/proposals",
+        "git/agents/test_fetch.py": "quarantine",
+        "git/landing/test_commit.py": "index",
+        "git/landing/test_landing_derived.py": "derivedbranch",
         "git/record/test_reading.py": "record/form",
         "git/test_recovery.py": "journal settling",
         "cli/test_past.py": "record/heartbeats",
@@ -180,14 +180,15 @@ THROUGH = {
     "run": {
         "cli/test_progress.py": "progress",
         "features/explain/test_explain.py": "explained",
-        "features/notify/test_notify.py": "noticed",
-        "features/plan/test_cli.py": "comparison",
-        "features/plan/test_plan.py": "placed",
-        "run/test_affected.py": "growing",
-        "run/test_sharded.py": "gathered shard shard_evaluation",
+        "features/notify/test_notify.py": "changes/noticed",
+        "features/plan/test_cli.py": "changes/comparison",
+        "features/plan/test_plan.py": "changes/placed",
+        "run/parts/test_affected.py": "parts/growing",
+        "run/shards/test_sharded.py": "shards/gathered shards/shard shards/evaluation",
         "run/test_uncommitted.py": "checking",
         "run/test_unrest.py": "settle",
-        "run/test_incremental.py": "answer collector evaluate figures homes look part question run scope state",
+        "run/test_incremental.py": "answer collector evaluate homes look question run scope "
+        "memo/figures memo/state parts/part",
     },
 }
 

@@ -11,7 +11,7 @@ from muster.data.times import format_time, parse_time
 from muster.features.watch.watch import Watcher
 from muster.git.enginecommits import LastRun, last_run
 from muster.git.repository import open_repository
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster
 from tests.support.git import Repo
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from muster.git.agentrefs import local_agent_refs
-from muster.git.pulse_memory import Remembered
+from muster.git.agents.listing import local_agent_refs
+from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository, open_repository
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState
 from muster.run.question import Question
 from muster.run.settle import settle
-from muster.run.state import RunState
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.evaluating import steps
 from tests.support.git import new_repository

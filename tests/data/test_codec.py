@@ -131,6 +131,6 @@ def test_instants_come_back_in_utc() -> None:
 
 
 def test_nothing_is_loaded_before_it_is_used() -> None:
-    code = "import sys, muster.data.codec, muster.run.state; print('msgspec' in sys.modules)"
+    code = "import sys, muster.data.codec, muster.run.memo.state; print('msgspec' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

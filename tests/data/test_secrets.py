@@ -8,7 +8,7 @@ from muster.data.printable import without_secrets
 from muster.features.test.memory import MemorySnapshot
 from muster.git.errors import RepositoryError, explain
 from muster.run.change import Change
-from muster.run.changes import commit_message
+from muster.run.changes.changes import commit_message
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.facts import Fact
 from muster.run.settle import settle

@@ -1,7 +1,7 @@
 """The two outages that docs/karmada.md tells, played: the text that muster gives at each point, by its name."""
 
 import muster
-from muster.run.changes import changes, commit_message
+from muster.run.changes.changes import changes, commit_message
 from tests.support.outages import Fleet
 
 DERIVED = "derived/fleets/fleet.yaml"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
-from muster.git import agentfetch
+from muster.git.agents import fetch as agentfetch
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.commandline import Run
 from tests.support.git import Repo, clone, new_repository

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
-from muster.run.state import companions
+from muster.run.memo.state import companions
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository

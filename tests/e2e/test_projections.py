@@ -10,7 +10,7 @@ from muster.data.ids import ObjectId
 from muster.rules.projections.policy import Projection
 from muster.rules.projections.stage import ProjectedText, Projector
 from muster.run.incremental import answer
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo, new_repository
 from tests.support.living import Living, cluster

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.restricted import TRUST
+from muster.git.store.restricted import TRUST
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo, add_worktree, clone, new_repository

@@ -10,8 +10,8 @@ from muster.git.changes import staged_changes
 from muster.git.repository import open_repository, resolve
 from muster.run.incremental import answer
 from muster.run.question import Question
+from muster.run.shards.workers import Workers
 from muster.run.uncommitted import check_question, check_uncommitted
-from muster.run.workers import Workers
 from tests.run.test_incremental import state_in
 from tests.support.example import NOON
 from tests.support.living import Living, told
@@ -55,7 +55,7 @@ class TestWays:
         assert [doing for doing, _ in heard] == ["deciding a part of the fleet"]
 
     def test_of_shards(self, living: Living, heard: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("muster.run.sharded.decide_in_shards", fails)
+        monkeypatch.setattr("muster.run.shards.sharded.decide_in_shards", fails)
         found = answer(living.question(), None, Workers(2))
         assert told(found.settled) == living.whole()
         assert [doing for doing, _ in heard] == ["deciding in shards"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from muster.data.kinds import ALL
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.support import subjects
 from tests.support.breakages import WAYS, edit_of
 from tests.support.episodes import Course, Episode, Line, Moment, begun, problems, remembered

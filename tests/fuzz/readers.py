@@ -49,14 +49,15 @@ from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.secrecy import screened
 from muster.fleet.settings import DEFAULTS
-from muster.git import enginecommits, errors, forges, objects, paths
+from muster.git import enginecommits, errors, forges
+from muster.git.store import objects, paths
 from muster.net.serving import http11
 from muster.rules.effects.budget import parse_override
 from muster.rules.placements.candidates import approximate
 from muster.rules.policies.environments import Bounds, policy_environment
 from muster.rules.policies.selectors import LabelSelector
-from muster.run import cutting
-from muster.run.changes import plain
+from muster.run.changes.changes import plain
+from muster.run.shards import cutting
 from tests.fuzz.targets import TARGETS
 
 Read = Callable[[str], object]

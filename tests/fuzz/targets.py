@@ -28,17 +28,19 @@ from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.yaml.loader import load_documents
 from muster.features.plan.planfile import PlanFileError, read_plan
-from muster.git import journal, pulse_memory, relayrefs
+from muster.git import journal
+from muster.git.agents import relays as relayrefs
 from muster.git.errors import IdentityError
-from muster.git.objects import commit_text
+from muster.git.memory import pulses as pulse_memory
 from muster.git.signatures.certificate import issued_of
 from muster.git.signatures.signature import sealed, signing_key
+from muster.git.store.objects import commit_text
 from muster.rules.policies import csr
 from muster.rules.policies.environments import UNBOUNDED, policy_environment
 from muster.run.homes import read_summaries
-from muster.run.records import RunRecord, StoredSummary
+from muster.run.memo.records import RunRecord, StoredSummary
+from muster.run.memo.state import File, Home, RunState, open_state
 from muster.run.settle import settle
-from muster.run.state import File, Home, RunState, open_state
 from tests.support.authority import new_authority
 from tests.support.example import EXAMPLE, NOON
 from tests.support.fuzzing import FAULTS

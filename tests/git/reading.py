@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.data.snapshot import Skipped
-from muster.git.agents import AgentRef
+from muster.git.agents.refs import AgentRef
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot
 from tests.support.git import Repo

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from muster.data.agentref import Mandate
-from muster.git import agentfetch
-from muster.git.agentfetch import fetching_remotes
-from muster.git.agentsettings import AgentRemote, AgentSettings
+from muster.git.agents import fetch as agentfetch
+from muster.git.agents.fetch import fetching_remotes
+from muster.git.agents.settings import AgentRemote, AgentSettings
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 from tests.support.patience import wait_until

@@ -17,7 +17,7 @@ from tests.support.git import Repo, clone, new_repository
 _COMMIT = """
 import os, sys
 from pathlib import Path
-from muster.git.commit import advance
+from muster.git.landing.commit import advance
 from muster.git.fastimport import build_commit
 from muster.git.repository import open_repository
 repository = open_repository(Path(sys.argv[1]), os.environ)

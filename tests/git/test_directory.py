@@ -9,8 +9,8 @@ import pytest
 from muster.data.snapshot import Skipped, Snapshot
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
-from muster.git.objects import object_id
-from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.store.objects import object_id
+from muster.git.store.paths import MAX_BLOB_BYTES
 from tests.support.git import add_worktree, git_environ, new_repository
 
 

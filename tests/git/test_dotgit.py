@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.paths import is_dotgit
+from muster.git.store.paths import is_dotgit
 from tests.support.git import new_repository
 
 NAMES = [

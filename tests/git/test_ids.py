@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.objects import commit_text, format_of, object_id, tree_id
+from muster.git.store.objects import commit_text, format_of, object_id, tree_id
 from tests.support.git import new_repository
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

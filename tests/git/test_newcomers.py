@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
-from muster.git.agentrefs import MOST_REFUSED, MOST_UNKNOWN, local_agent_refs
-from muster.git.agents import AgentRef
+from muster.git.agents.listing import MOST_REFUSED, MOST_UNKNOWN, local_agent_refs
+from muster.git.agents.refs import AgentRef
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 

@@ -7,7 +7,7 @@ import pytest
 from muster.git.errors import Pushed, RepositoryError
 from muster.git.push import push
 from muster.git.repository import open_repository
-from muster.git.restricted import TRUST
+from muster.git.store.restricted import TRUST
 from tests.support.git import Repo, new_repository
 
 

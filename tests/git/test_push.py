@@ -8,9 +8,9 @@ import pytest
 
 from muster.git.errors import Committed, Moved, Pushed, Rejected, RepositoryError
 from muster.git.fastimport import build_commit
+from muster.git.memory.rootref import NO_CONTENTS, RefContents, RootRef
 from muster.git.push import attempts, fetch, jittered, push, push_ref, remote_tip, scratch_repository
 from muster.git.repository import Repository, open_repository, resolve
-from muster.git.rootref import NO_CONTENTS, RefContents, RootRef
 from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
 

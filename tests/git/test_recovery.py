@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.commit import advance
 from muster.git.errors import Committed, Refused, RepositoryError
 from muster.git.fastimport import build_commit
 from muster.git.journal import JournalNote, noted
+from muster.git.landing.commit import advance
 from muster.git.push import fetch
 from muster.git.recovery import recover
 from muster.git.repository import open_repository
-from muster.git.restricted import TRUST
+from muster.git.store.restricted import TRUST
 from tests.git.committing import commit
 from tests.support.committing import commit_files
 from tests.support.git import Repo, add_worktree, clone, new_repository
@@ -45,7 +45,7 @@ CHANGE = {
 LAND = """
 import os
 from pathlib import Path
-from muster.git.commit import advance
+from muster.git.landing.commit import advance
 from muster.git.repository import open_repository
 def run(path):
     repository = open_repository(Path(path), os.environ)

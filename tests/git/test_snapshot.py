@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.data.snapshot import Skipped, Snapshot
-from muster.git.agents import agent_refs
+from muster.git.agents.refs import agent_refs
 from muster.git.snapshot import CommitSnapshot
 from tests.git.reading import opened, read
 from tests.support.git import Repo, new_repository

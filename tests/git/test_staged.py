@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.data.snapshot import Skipped, Snapshot
-from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import open_repository
 from muster.git.snapshot import IndexSnapshot
+from muster.git.store.paths import MAX_BLOB_BYTES
 from tests.support.git import Repo, clone, new_repository
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import open_repository, resolve
 from muster.git.status import UnknownChangesError, work_tree_changes

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import RepositoryError
-from muster.git.objects import Objects
 from muster.git.repository import open_repository
+from muster.git.store.objects import Objects
 from muster.git.trees import find_entries, list_tree
 from tests.support.git import Repo, new_repository
 

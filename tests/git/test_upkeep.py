@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from muster.git import upkeep
-from muster.git.agentfetch import fetch_agents
-from muster.git.objects import object_id
+from muster.git.agents.fetch import fetch_agents
 from muster.git.repository import open_repository
+from muster.git.store.objects import object_id
 from muster.git.upkeep import run_maintenance
 from tests.support.git import Repo, clone, new_repository
 

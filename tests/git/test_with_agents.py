@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.data.snapshot import Agents, Snapshot
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.directory import DirectorySnapshot
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import IndexSnapshot, WithAgents

@@ -11,15 +11,15 @@ import pytest
 from muster.dataclass import dataclass
 from muster.fleet.clusters import CLUSTER_SET
 from muster.git.repository import open_repository
-from muster.run import sharded
-from muster.run.executors import Executor, Processes
 from muster.run.homes import ORPHANS
-from muster.run.shard_evaluation import evaluate_shard
-from muster.run.sharded import check_in_shards
-from muster.run.state import RunState, open_state
+from muster.run.memo.state import RunState, open_state
+from muster.run.shards import sharded
+from muster.run.shards.evaluation import evaluate_shard
+from muster.run.shards.executors import Executor, Processes
+from muster.run.shards.sharded import check_in_shards
+from muster.run.shards.workers import Workers
 from muster.run.uncommitted import UncommittedCheck, check_uncommitted
-from muster.run.workers import Workers
-from tests.run.shards import Shuffled
+from tests.run.shuffled import Shuffled
 from tests.run.test_uncommitted import asked_of_the_index, asked_of_the_work_tree
 from tests.support.editing import Editing
 from tests.support.example import NOON

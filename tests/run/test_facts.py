@@ -8,9 +8,9 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME
 from muster.fleet.clusters import CLUSTER_SET
 from muster.run.change import Change
-from muster.run.changes import object_changes
+from muster.run.changes.changes import object_changes
+from muster.run.changes.subjects import subject_line
 from muster.run.facts import facts_of
-from muster.run.subjects import subject_line
 
 Body = dict[str, Any]
 TAINT = {"key": "dedicated", "effect": "NoSelect"}

@@ -9,9 +9,9 @@ from shutil import copytree
 
 import pytest
 
-from muster.run import state as states
 from muster.run.incremental import answer
-from muster.run.state import companions, open_state
+from muster.run.memo import state as states
+from muster.run.memo.state import companions, open_state
 from tests.support.living import Living, told
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS name, i AS value FROM n"

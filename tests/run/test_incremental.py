@@ -22,16 +22,17 @@ import yaml
 
 from muster.data.codec import encode
 from muster.fleet.faults import is_fault
-from muster.run import affected, incremental
+from muster.run import incremental
 from muster.run.answer import RunAnswer, figures
 from muster.run.incremental import answer
-from muster.run.part import Touched
+from muster.run.memo.records import RunRecord
+from muster.run.memo.state import RunState, open_state
+from muster.run.parts import affected
+from muster.run.parts.part import Touched
 from muster.run.question import Question
-from muster.run.records import RunRecord
 from muster.run.run import Files
-from muster.run.sharded import decide_in_shards
-from muster.run.state import RunState, open_state
-from tests.run.shards import Shuffled
+from muster.run.shards.sharded import decide_in_shards
+from tests.run.shuffled import Shuffled
 from tests.support.git import Content
 from tests.support.happenings import a_projection
 from tests.support.instants import quiet_until_turn

@@ -10,7 +10,7 @@ import pytest
 from muster.run.homes import KeptNeighbourhoods
 from muster.run.incremental import answer
 from muster.run.look import run_whole
-from muster.run.state import Home
+from muster.run.memo.state import Home
 from tests.run.test_incremental import state_in
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES

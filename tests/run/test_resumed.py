@@ -9,10 +9,10 @@ import pytest
 
 from muster.run.answer import RunAnswer
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.state import RunState
 from tests.run.test_incremental import state_in
 from tests.support.git import Content
 from tests.support.living import Living, cluster, lease, placement, told

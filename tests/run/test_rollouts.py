@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import test_incremental, test_sharded
-from tests.run.shards import Shuffled
+from tests.run import test_incremental
+from tests.run.shards import test_sharded
+from tests.run.shuffled import Shuffled
 from tests.run.test_incremental import from_state, state_in
 from tests.support.happenings import a_rollout, a_set_of_works, a_work_report, all_speak, later
 from tests.support.living import Living

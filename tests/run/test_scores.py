@@ -6,8 +6,9 @@ from pathlib import Path
 import yaml
 
 from muster.data.tree import Tree
-from tests.run import test_incremental, test_sharded
-from tests.run.shards import Shuffled
+from tests.run import test_incremental
+from tests.run.shards import test_sharded
+from tests.run.shuffled import Shuffled
 from tests.run.test_incremental import state_in
 from tests.support.happenings import later
 from tests.support.living import Living, placement

@@ -13,11 +13,11 @@ from muster.features.sign.signing import sign
 from muster.git.repository import open_repository
 from muster.git.signatures.signature import sealed
 from muster.run.incremental import answer
+from muster.run.memo.state import open_state
 from muster.run.question import WholeNeeded
-from muster.run.sharded import decide_in_shards
-from muster.run.state import open_state
+from muster.run.shards.sharded import decide_in_shards
 from tests.features.sign.test_signing import manifest
-from tests.run.shards import Shuffled
+from tests.run.shuffled import Shuffled
 from tests.support.authority import new_authority
 from tests.support.example import NOON
 from tests.support.living import Living, told

@@ -8,7 +8,7 @@ import pytest
 from muster.data.codes import Code
 from muster.data.snapshot import Snapshot
 from muster.features.validate.touched import touched_findings
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.changes import staged_changes
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import Repository, open_repository, resolve
@@ -16,8 +16,8 @@ from muster.git.snapshot import IndexSnapshot
 from muster.git.status import work_tree_changes
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot, with_references, with_removals
+from muster.run.memo.state import RunState, open_state
 from muster.run.question import Question
-from muster.run.state import RunState, open_state
 from muster.run.uncommitted import UncommittedCheck, check_question, check_uncommitted
 from tests.support.editing import Editing
 from tests.support.example import NOON

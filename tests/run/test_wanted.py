@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from muster.cli.select import select, wanted
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
+from muster.git.memory.pulses import Remembered
 from muster.git.open import work_tree_snapshot
-from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
 from muster.git.status import work_tree_changes
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState, open_state
 from muster.run.question import FileSource, Question, read_work_tree
 from muster.run.settle import settle
-from muster.run.state import RunState, open_state
 from tests.support.editing import Editing
 from tests.support.living import Living, told
 

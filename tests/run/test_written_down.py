@@ -10,8 +10,8 @@ import yaml
 
 from muster.data.tree import Tree
 from muster.run.settle import settle
-from muster.run.sharded import decide_in_shards
-from tests.run.shards import Shuffled
+from muster.run.shards.sharded import decide_in_shards
+from tests.run.shuffled import Shuffled
 from tests.support.example import NOON
 from tests.support.git import Content, new_repository
 from tests.support.living import (

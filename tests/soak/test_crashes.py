@@ -15,8 +15,8 @@ import pytest
 
 from muster.features.pulses.publish import Publication
 from muster.git.recovery import recover
-from muster.git.restricted import TRUST
-from muster.run.state import open_state
+from muster.git.store.restricted import TRUST
+from muster.run.memo.state import open_state
 from tests.features.notify.test_notify import Fleet, events, told, webhook
 from tests.features.pulses.receiver import receiving
 from tests.features.pulses.test_walkthrough import cluster

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.shards import Shuffled
-from tests.run.test_sharded import live
+from tests.run.shards.test_sharded import live
+from tests.run.shuffled import Shuffled
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES
 

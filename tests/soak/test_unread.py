@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.run.state import copy_of
+from muster.run.memo.state import copy_of
 from tests.support import subjects
 from tests.support.breakages import WAYS
 from tests.support.episodes import Course, Episode, Line, Moment, begun, problems, remembered

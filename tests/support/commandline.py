@@ -9,7 +9,7 @@ import pytest
 from muster import commandline as cli
 from muster.cli.cache import state_path
 from muster.git.repository import open_repository
-from muster.run.state import copy_of
+from muster.run.memo.state import copy_of
 from tests.support.git import Repo, copy, git_environ
 
 Run = Callable[..., tuple[int, str, str]]

@@ -1,8 +1,8 @@
 """A commit made and landed at once, as an act does it in two steps."""
 
-from muster.git.commit import advance
 from muster.git.errors import Committed, Moved, Refused
 from muster.git.fastimport import Files, build_commit
+from muster.git.landing.commit import advance
 from muster.git.repository import Repository
 
 

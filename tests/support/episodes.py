@@ -17,16 +17,16 @@ from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.kinds import FLEET
 from muster.data.tree import Tree, dig
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import Repository, open_repository
-from muster.run.changes import commit_message
+from muster.run.changes.changes import commit_message
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState, open_state
 from muster.run.question import Question, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.sharded import decide_in_shards
-from muster.run.state import RunState, open_state
-from tests.run.shards import Shuffled
+from muster.run.shards.sharded import decide_in_shards
+from tests.run.shuffled import Shuffled
 from tests.support import subjects
 from tests.support.breakages import edit_of
 from tests.support.git import new_repository

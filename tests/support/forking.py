@@ -28,7 +28,7 @@ from shutil import rmtree
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Modules that import libraries which begin threads, or take long.
-_LARGE = ("muster.features.lint.proving", "muster.run.on_dask")
+_LARGE = ("muster.features.lint.proving", "muster.run.shards.on_dask")
 #: A client asks for a process, passes signals on, and ends as that process does. It starts in milliseconds.
 _CLIENT = """\
 #!{python} -IS

@@ -9,13 +9,13 @@ from itertools import count
 
 from muster.features.forecast.forecast import Moment, forecast
 from muster.features.whatif.rehearsal import rehearsal
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState
 from muster.run.overlay import Overlay
 from muster.run.settle import settle
-from muster.run.state import RunState
 from tests.support.living import Living, told
 
 _SECOND = timedelta(seconds=1)

@@ -28,7 +28,7 @@ from muster.features.watch.watch import Watcher
 from muster.git.push import branch_attempts
 from muster.git.repository import Repository, open_repository
 from muster.git.signatures.signature import sealed
-from muster.run.state import RunState, open_state
+from muster.run.memo.state import RunState, open_state
 from tests.features.sign.test_signing import manifest
 from tests.support.authority import new_authority
 from tests.support.days import BRANCH, DAY, FURTHER, RELAY, START, Agent, Days

@@ -21,12 +21,12 @@ from muster.data.snapshot import Withheld
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
 from muster.features.reconcile.reconcile import reconcile
-from muster.git.agentrefs import local_agent_refs
-from muster.git.commit import advance
+from muster.git.agents.listing import local_agent_refs
 from muster.git.fastimport import build_commit
-from muster.git.pulse_memory import Remembered
+from muster.git.landing.commit import advance
+from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository, open_repository
-from muster.run.changes import commit_message
+from muster.run.changes.changes import commit_message
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.settle import settle

@@ -29,7 +29,7 @@ class Part:
 
 
 PARTS: Final = (
-    Part("git", ("git", "--version"), ("tests/git/test_commit.py", "tests/deploy/test_pre_receive.py")),
+    Part("git", ("git", "--version"), ("tests/git/landing/test_commit.py", "tests/deploy/test_pre_receive.py")),
     Part("Gitea", (f"{MADE}/gitea/gitea", "--version"), ("tests/e2e/test_gitea.py",)),
     Part("kube-apiserver", ("kube-apiserver", "--version"), ("tests/agents/works/test_applying.py",)),
     Part("kubectl", ("kubectl", "version", "--client"), ("tests/agents/join/test_manifests.py",)),

@@ -20,11 +20,11 @@ from muster.data.findings import finding
 from muster.data.printable import is_ours
 from muster.git.checkout import why_of_checkout
 from muster.git.repository import Repository, common_directory
-from muster.run import program
+from muster.run.memo import program
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.run.state import RunState
+    from muster.run.memo.state import RunState
 
 #: The folder of the states in the cache.
 STATES = "state"
@@ -86,7 +86,7 @@ def state_path(environ: Mapping[str, str], repository: Repository, branch: str, 
     """Return the file with the state of a fleet's branch; None if there is none, or if a checkout may have brought it:
     then a warning is printed."""
     if chosen := path_given or environ.get("MUSTER_STATE"):
-        from muster.run.state import companions
+        from muster.run.memo.state import companions
 
         path = Path(f"{chosen}{branch}" if branch in (STAGED, WORK_TREE) else chosen)
         return path if _is_ours(companions(path), environ, "the state") else None
@@ -101,6 +101,6 @@ def open_state_of(
     environ: Mapping[str, str], repository: Repository, branch: str, path: Path | None = None
 ) -> "RunState | None":
     """Open the state of a fleet's branch; None if there is none, so that every run evaluates the whole fleet."""
-    from muster.run.state import open_state  # not needed to find the cache
+    from muster.run.memo.state import open_state  # not needed to find the cache
 
     return open_state(state_path(environ, repository, branch, path))

@@ -20,7 +20,7 @@ from muster.data.names import did_you_mean, few
 from muster.regex import Regex
 
 if TYPE_CHECKING:
-    from muster.git.process import Git
+    from muster.git.store.process import Git
 
 #: The lines of a file that identify an object.
 _LINES: Final = r"^(kind:|metadata:|  name:|  namespace:|---)"

@@ -21,7 +21,7 @@ from muster.cli.reading import evaluate_reading, open_reading
 from muster.cli.stopping import until_stopped
 from muster.dataclass import dataclass
 from muster.fleet.faults import fell_back
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch, tracking
 from muster.git.repository import Repository, common_directory, current_branch, open_repository, resolve

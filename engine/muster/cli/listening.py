@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from muster.data.names import few
 from muster.data.times import ago, format_time
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs, fetch_agent_refs, local_agent_refs, newest_commit_time, recorded_clusters
+from muster.git.agents.listing import (
+    AgentRefs,
+    fetch_agent_refs,
+    local_agent_refs,
+    newest_commit_time,
+    recorded_clusters,
+)
 from muster.git.config import remotes
 from muster.git.errors import RepositoryError
 from muster.git.push import LIMIT_SECONDS

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from muster.rules.policies.lazy import Witness
     from muster.run.incremental import Wanted
     from muster.run.run import Run
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -168,7 +168,7 @@ state_option = click.option(
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
     from muster.cli.cache import usable_cache
-    from muster.run.workers import Workers, workers_of
+    from muster.run.shards.workers import Workers, workers_of
 
     cache = usable_cache(os.environ)
     try:

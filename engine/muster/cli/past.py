@@ -15,15 +15,15 @@ from muster.data.finding import Finding
 from muster.data.snapshot import Agents
 from muster.data.times import ago, format_time
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs, recorded_clusters
+from muster.git.agents.listing import AgentRefs, recorded_clusters
 from muster.git.config import remotes
 from muster.git.derivedbranch import evaluated_commit, evaluated_then, has_ancestor
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.objects import format_of
 from muster.git.record.heartbeats import heartbeat_of
 from muster.git.record.reading import Heard, read_record
 from muster.git.record.storing import fetch_records, heard_ref
 from muster.git.repository import Repository, has_derived, is_ancestor, list_refs, open_repository, ref_tip, resolve
+from muster.git.store.objects import format_of
 
 #: Nothing is known of agents, and none is missing.
 _UNRECORDED = AgentRefs((), Agents(unrecorded=True))

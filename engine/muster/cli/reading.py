@@ -22,14 +22,14 @@ from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
 from muster.dataclass import dataclass
 from muster.fleet.agent_messages import unasked_remote
-from muster.git.agentrefs import AgentRefs, local_agent_refs
-from muster.git.agentsettings import unasked_remotes
+from muster.git.agents.listing import AgentRefs, local_agent_refs
+from muster.git.agents.settings import unasked_remotes
 from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit, evaluated_then
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import KilledError, RepositoryError
+from muster.git.memory.pulses import Remembered
 from muster.git.mergebase import commit_of
 from muster.git.open import open_commit, work_tree_snapshot
-from muster.git.pulse_memory import Remembered
 from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, ref_tip, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
@@ -40,9 +40,9 @@ from muster.run.question import COMMITTED, FileSource, Question, read_work_tree
 if TYPE_CHECKING:
     from muster.data.finding import Finding
     from muster.run.incremental import Wanted
+    from muster.run.memo.state import RunState
     from muster.run.run import Run, Settled
-    from muster.run.state import RunState
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 @dataclass(frozen=True)

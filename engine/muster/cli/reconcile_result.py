@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from muster.cli.instants import Instant
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.run.answer import Figures, RunAnswer, figures
+from muster.run.memo.state import RunState
 from muster.run.question import Question
 from muster.run.run import Settled
-from muster.run.state import RunState
 
 
 @dataclass(frozen=True, slots=True)

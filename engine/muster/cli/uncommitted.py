@@ -12,8 +12,8 @@ import click
 from muster.data.names import few
 from muster.data.printable import printable
 from muster.git.errors import RepositoryError
-from muster.git.process import Process, reap
 from muster.git.repository import Repository
+from muster.git.store.process import Process, reap
 
 #: The files of a work tree that belong to a fleet.
 _FLEET_FILES: Final = ("*.yaml", "*.yml", "*.json", ".musterignore")

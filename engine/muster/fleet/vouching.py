@@ -5,7 +5,8 @@ only if `Fleet.spec.signing.authority` names who may issue certificates. Without
 merged would be one, with a certificate that signs itself or is of a CA of their own. What `muster sign` issued is in no
 file of people's and needs no authority.
 
-Only the issuer's name is compared here. Signatures are verified where certificates are used (`muster.git.identities`).
+Only the issuer's name is compared here. Signatures are verified where certificates are used
+(`muster.git.agents.identities`).
 """
 
 import base64

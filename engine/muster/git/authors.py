@@ -13,8 +13,8 @@ from muster.data.snapshot import Author
 from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
-from muster.git.paths import decode
 from muster.git.repository import Repository, shallow_commits
+from muster.git.store.paths import decode
 from muster.git.trees import list_tree
 
 _MOST_COMMITS: Final = 50_000

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from muster.git.paths import decode
-from muster.git.process import Git
 from muster.git.repository import Repository
+from muster.git.store.paths import decode
+from muster.git.store.process import Git
 from muster.git.trees import list_index, list_paths
 
 _EMPTY_TREE = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muster.git.errors import RepositoryError
-from muster.git.restricted import restricted_git
+from muster.git.store.restricted import restricted_git
 
 
 def why_of_checkout(paths: Sequence[Path], environ: Mapping[str, str]) -> str:

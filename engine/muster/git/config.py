@@ -18,7 +18,7 @@ from muster.data.wildcards import matches_any
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, current_branch
-from muster.git.restricted import TRUST
+from muster.git.store.restricted import TRUST
 
 _SCHEME: Final = f"{ascii_letters}{digits}+.-"
 _RUN_BY_A_PUSH: Final = (

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from muster.git.errors import UnreadableError, complaint
-from muster.git.objects import Objects, object_id
-from muster.git.process import Git, StderrTail, reap
 from muster.git.quarantine import storing_in
+from muster.git.store.objects import Objects, object_id
+from muster.git.store.process import Git, StderrTail, reap
 
 if TYPE_CHECKING:
-    from muster.git.process import Process
+    from muster.git.store.process import Process
 
 _ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
 

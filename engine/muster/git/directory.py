@@ -18,14 +18,14 @@ from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.authors import CommitAuthors
 from muster.git.conversion import ContentConverter
-from muster.git.entries import REGULAR, describe_link, obstacle_to, read_required
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.history import History
-from muster.git.objects import Objects, object_id
-from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
-from muster.git.process import lies_in_repository
 from muster.git.repository import Repository, open_repository, ref_tip
-from muster.git.restricted import restricted_git
+from muster.git.store.entries import REGULAR, describe_link, obstacle_to, read_required
+from muster.git.store.objects import Objects, object_id
+from muster.git.store.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
+from muster.git.store.process import lies_in_repository
+from muster.git.store.restricted import restricted_git
 
 
 class WorkTreeListing(NamedTuple):

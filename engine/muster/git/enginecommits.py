@@ -28,11 +28,11 @@ from muster.data.locations import FOLDER
 from muster.data.times import try_time
 from muster.data.tree import dig
 from muster.dataclass import dataclass
-from muster.git.agentsettings import fleet_spec
+from muster.git.agents.settings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
-from muster.git.objects import GitObject, commit_header, commit_tree, is_object_id, raw_entries
 from muster.git.repository import Repository, grep_lines, has_derived
+from muster.git.store.objects import GitObject, commit_header, commit_tree, is_object_id, raw_entries
 
 _TRANSITION: Final = b"lastTransitionTime: "
 

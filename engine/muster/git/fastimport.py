@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from muster.git.config import identities, signs_commits
 from muster.git.errors import explain
-from muster.git.paths import is_dotgit
 from muster.git.repository import Repository
+from muster.git.store.paths import is_dotgit
 from muster.regex import Regex
 
 Files = Mapping[str, str | bytes | None]

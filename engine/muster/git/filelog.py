@@ -12,10 +12,10 @@ from muster.dataclass import dataclass
 from muster.git.changes import PathChange
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommits
-from muster.git.entries import read_required
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.repository import Repository, shallow_commits
+from muster.git.store.entries import read_required
 
 _LONGEST_SUBJECT: Final = 200
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Final
 from muster.data.snapshot import StatedRemovals
 from muster.data.source import SourceFile
 from muster.git.changes import Blob, PathChange, changed_paths, path_change
-from muster.git.entries import LINK, SUBMODULE, Entry, choose, read_ignored, required_file
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.log import read_log
-from muster.git.objects import Objects
-from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
 from muster.git.repository import Repository, has_commit, has_derived, is_ancestor
+from muster.git.store.entries import LINK, SUBMODULE, Entry, choose, read_ignored, required_file
+from muster.git.store.objects import Objects
+from muster.git.store.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
 from muster.git.trees import AT_ONCE, find_entries, list_tree
 
 if TYPE_CHECKING:

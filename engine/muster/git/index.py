@@ -16,7 +16,7 @@ from typing import Final
 from muster.dataclass import dataclass
 from muster.git.errors import LockedError
 from muster.git.journal import Journal
-from muster.git.process import Git
+from muster.git.store.process import Git
 
 #: Other commands hold the lock for a moment.
 _TRIES: Final = 6

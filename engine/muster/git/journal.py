@@ -21,8 +21,8 @@ from muster.data.tree import read_json
 from muster.dataclass import dataclass
 from muster.git.clock import seconds_since
 from muster.git.errors import RepositoryError
-from muster.git.process import Completed, Git
 from muster.git.repository import Repository, common_directory
+from muster.git.store.process import Completed, Git
 
 _FOLDER: Final = "muster"
 #: After this time, a note without its final name belongs to a run that was killed while writing it.

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from muster.data.snapshot import Author
 from muster.git.changes import PathChange, parse_raw_change
 from muster.git.errors import RepositoryError
-from muster.git.process import stream_output
 from muster.git.repository import Repository
+from muster.git.store.process import stream_output
 
 _LOG: Final = (
     *("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "log.follow=false"),

@@ -11,9 +11,9 @@ from typing import Final
 from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
-from muster.git.objects import is_object_id
 from muster.git.push import fetch_commits, remote_tip
 from muster.git.repository import Repository, has_commit, resolve, shallow_commits
+from muster.git.store.objects import is_object_id
 
 #: So much more history is fetched per step.
 _STEPS: Final = ("--deepen=50", "--deepen=500", "--deepen=5000", "--unshallow")

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from muster.data.snapshot import Snapshot
-from muster.git.agentrefs import AgentRefs, local_agent_refs
-from muster.git.agents import AgentRef
+from muster.git.agents.listing import AgentRefs, local_agent_refs
+from muster.git.agents.refs import AgentRef
 from muster.git.changes import PathChange
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.directory import DirectorySnapshot, WorkTreeListing

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from muster.git.config import remotes, require_no_programs
 from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain, remote_text
 from muster.git.journal import JournalNote, noted
-from muster.git.process import Completed, Git, without_location
 from muster.git.repository import Repository, open_repository, ref_tip
+from muster.git.store.process import Completed, Git, without_location
 
 #: At least so many attempts, for so long, to move a branch that others keep moving. The pauses are short: another
 #: evaluation costs what changed since the first, and after a long wait there is the next commit.

@@ -23,8 +23,8 @@ from muster.data.codec import from_tree
 from muster.data.tree import read_json
 from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
-from muster.git.process import BLOCK, Git
 from muster.git.repository import Repository, common_directory
+from muster.git.store.process import BLOCK, Git
 
 _FILE: Final = "muster/refused.json"
 

@@ -15,10 +15,10 @@ from muster.git.clock import seconds_since
 from muster.git.errors import LockedError, RepositoryError
 from muster.git.index import lent_index
 from muster.git.journal import Journal, left_by_the_dead
-from muster.git.objects import is_object_id
-from muster.git.process import Git
 from muster.git.repository import Repository, common_directory, git_directory, has_commit, worktrees
 from muster.git.settling import settle
+from muster.git.store.objects import is_object_id
+from muster.git.store.process import Git
 
 #: A lock whose owner lives stays no longer than this.
 _STILL_SECONDS: Final = 1.0

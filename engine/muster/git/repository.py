@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 
 from muster.dataclass import dataclass
 from muster.git.errors import LostObjectError, RepositoryError, UnreadableError, complaint, explain
-from muster.git.objects import GitObject, Objects, first_parent, is_object_id, raw_entries
-from muster.git.process import LOCATION, OBJECTS, Completed, Git, lies_in_repository, without_location
-from muster.git.restricted import Configuration, Setting, read_configuration, restricted
+from muster.git.store.objects import GitObject, Objects, first_parent, is_object_id, raw_entries
+from muster.git.store.process import LOCATION, OBJECTS, Completed, Git, lies_in_repository, without_location
+from muster.git.store.restricted import Configuration, Setting, read_configuration, restricted
 
 _MOST_KEPT: Final = 4
 _MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed

@@ -16,7 +16,7 @@ from muster.git.changes import Blob, PathChange, changes_between, entries_of_com
 from muster.git.conversion import ContentConverter
 from muster.git.errors import UnreadableError
 from muster.git.index import LentIndex
-from muster.git.process import Git
+from muster.git.store.process import Git
 
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"

@@ -14,15 +14,15 @@ from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.authors import CommitAuthors
 from muster.git.derivedbranch import evaluated_commit
-from muster.git.entries import Entry, choose, is_relevant
 from muster.git.history import History
-from muster.git.paths import IGNORE_FILE, printable
 from muster.git.repository import Repository, ref_tip
+from muster.git.store.entries import Entry, choose, is_relevant
+from muster.git.store.paths import IGNORE_FILE, printable
 from muster.git.trees import find_entries, list_index, list_tree
 
 if TYPE_CHECKING:
-    from muster.git.agentrefs import AgentRefs
-    from muster.git.agents import AgentRef
+    from muster.git.agents.listing import AgentRefs
+    from muster.git.agents.refs import AgentRef
 
 #: Up to so many paths, git is asked for them by name: it compares every entry of the index with each of them.
 _FEW: Final = 50
@@ -90,7 +90,7 @@ class CommitSnapshot(_EntriesSnapshot):
             else find_entries(self._repository, self._objects, self.commit, self._only)
         )
         if self._agent_refs:
-            from muster.git.agents import AgentFiles
+            from muster.git.agents.refs import AgentFiles
 
             agents = AgentFiles(self._objects, self._agent_refs, self.agents.limits)
             self.skipped += agents.skipped
@@ -162,7 +162,7 @@ class WithAgents(Over):
         """Yield the data files: those below by path, then the agents' by ref and path."""
         yield from self.below.files()
         if self._heard.refs:
-            from muster.git.agents import AgentFiles
+            from muster.git.agents.refs import AgentFiles
 
             agents = AgentFiles(self._objects, self._heard.refs, self._heard.agents.limits)
             self._skipped = agents.skipped

@@ -13,8 +13,8 @@ from string import ascii_letters, ascii_lowercase, digits
 from typing import Final
 
 from muster.git.changes import Blob, PathChange, path_change
-from muster.git.paths import decode
 from muster.git.repository import Repository, common_directory
+from muster.git.store.paths import decode
 
 #: Flags of `ls-files -v` for files that git does not look at: left out of a sparse checkout, or assumed unchanged.
 _NOT_LOOKED_AT: Final = frozenset(f"{flag} ".encode() for flag in f"{ascii_lowercase}S")

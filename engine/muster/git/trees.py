@@ -8,11 +8,11 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from muster.git.entries import DIRECTORY, SUBMODULE, Entry
 from muster.git.errors import UnreadableError, explain
-from muster.git.objects import Objects, raw_entries
-from muster.git.process import Git
 from muster.git.repository import Repository
+from muster.git.store.entries import DIRECTORY, SUBMODULE, Entry
+from muster.git.store.objects import Objects, raw_entries
+from muster.git.store.process import Git
 
 #: So many paths fit into one command line.
 AT_ONCE: Final = 400

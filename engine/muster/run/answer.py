@@ -16,7 +16,8 @@ from muster.rules.effects.budget import Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.given import GivenTerms
 from muster.rules.heartbeats.durations import LeaseFloor
-from muster.run.figures import (
+from muster.run.homes import KeptNeighbourhoods
+from muster.run.memo.figures import (
     ROLLOUT_PREFIX,
     TOTAL_PREFIX,
     last_words,
@@ -26,13 +27,12 @@ from muster.run.figures import (
     status_named,
     status_of,
 )
-from muster.run.homes import KeptNeighbourhoods
-from muster.run.provisional import Provisional
+from muster.run.memo.provisional import Provisional
+from muster.run.memo.records import RunInputs, RunRecord, digest
+from muster.run.memo.state import RunState
 from muster.run.question import Question, names_of, tips_of, withheld_of
-from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Settled
 from muster.run.settle import goes_on
-from muster.run.state import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def facts_of(
 class Figures:
     """`clusters`: the number of each kind in each state (`muster.fleet.clusters`), `none` if nothing is decided.
     `rollouts`: the number of clusters of each Rollout in each state. `frozen`: see `Allowance.frozen`.
-    `words`: see `muster.run.state.RunState.words`."""
+    `words`: see `muster.run.memo.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]
     rollouts: Mapping[tuple[str, str], int]

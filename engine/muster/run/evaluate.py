@@ -12,8 +12,8 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.snapshot import Snapshot
 from muster.fleet.agent_refs import with_agent_refs
+from muster.git.memory.pulses import memory_of
 from muster.git.open import open_snapshot
-from muster.git.pulse_memory import memory_of
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import Witness

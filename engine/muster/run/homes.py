@@ -43,14 +43,14 @@ from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
-from muster.git.objects import SHA1, object_id
+from muster.git.store.objects import SHA1, object_id
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Disrupted, StepRecord, Terms
-from muster.run.figures import last_words, rollout_totals, status_of, status_total
+from muster.run.memo.figures import last_words, rollout_totals, status_of, status_total
+from muster.run.memo.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
+from muster.run.memo.state import File, Home, WrittenFile
 from muster.run.question import default_home
-from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
 from muster.run.run import Files
-from muster.run.state import File, Home, WrittenFile
 
 if TYPE_CHECKING:
     from muster.rules.given import GivenTerms

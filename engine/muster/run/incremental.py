@@ -4,10 +4,10 @@ An incremental run evaluates the neighbourhoods in which a file changed, whose a
 there are none, it evaluates nothing. If their summaries stay the same and nothing shared changed, that is all.
 If only clusters' progress in Rollouts and sets of works changed, these take their steps from records.
 Otherwise wide stages run too, over what is shared and the summaries of the rest, and clusters that are given something
-else than before are evaluated: an edited policy, what a budget grants. `muster.run.affected` says which change affects
-what. If an incremental run cannot answer (a file is incomplete, history was rewritten, muster has another version), a
-full run does: in shards if there are workers, else with the whole fleet in one process. All of them decide the same,
-byte for byte, and the tests check it.
+else than before are evaluated: an edited policy, what a budget grants. `muster.run.parts.affected` says which change
+affects what. If an incremental run cannot answer (a file is incomplete, history was rewritten, muster has another
+version), a full run does: in shards if there are workers, else with the whole fleet in one process. All of them decide
+the same, byte for byte, and the tests check it.
 """
 
 import sqlite3
@@ -23,21 +23,21 @@ from muster.fleet.settings import Settings
 from muster.git.errors import RepositoryError
 from muster.git.trees import count_entries
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.affected import touched_since
 from muster.run.answer import RunAnswer
 from muster.run.collector import without_collection
 from muster.run.homes import KeptNeighbourhoods
 from muster.run.look import rest_wakes, run_part, run_whole
-from muster.run.part import FleetPart
+from muster.run.memo.records import RunRecord
+from muster.run.memo.state import RunState
+from muster.run.parts.affected import touched_since
+from muster.run.parts.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
-from muster.run.records import RunRecord
 from muster.run.resumed import resumed, resumes
 from muster.run.run import Run, Settled
-from muster.run.state import RunState
 
 if TYPE_CHECKING:
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def full_run(question: Question, why: str, workers: "Workers | None" = None) -> 
     if workers is not None and question.decided is not None:  # a work tree is read in place
         executor = workers.executor(count_entries(question.repository, question.commit) + len(question.refs))
     if executor is not None and workers is not None:
-        from muster.run.sharded import Killing, decide_in_shards  # for large fleets
+        from muster.run.shards.sharded import Killing, decide_in_shards  # for large fleets
 
         try:
             with without_collection():

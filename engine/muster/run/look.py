@@ -17,24 +17,24 @@ from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
 from muster.rules.effects.allowance import EVERYTHING, Allowance
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.affected import (
+from muster.run.answer import RunAnswer, facts_of
+from muster.run.checking import require_fleet_sound
+from muster.run.homes import KeptNeighbourhoods, keep
+from muster.run.memo.state import RunState
+from muster.run.overlay import Overlay
+from muster.run.parts.affected import (
     AFTER_DECIDING,
     Deciding,
     beyond_record,
     require_record,
 )
-from muster.run.answer import RunAnswer, facts_of
-from muster.run.checking import require_fleet_sound
-from muster.run.growing import noticed, read_part
-from muster.run.homes import KeptNeighbourhoods, keep
-from muster.run.overlay import Overlay
-from muster.run.part import FleetPart
+from muster.run.parts.growing import noticed, read_part
+from muster.run.parts.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
 from muster.run.run import Run, Settled
 from muster.run.scope import WHOLE, Scope
 from muster.run.settle import settle
-from muster.run.state import RunState
 
 _BECAUSE: Final = Because("state", OF_ITSELF, "it is evaluated again then")
 _NOBODY: Final = FLEET.id("")

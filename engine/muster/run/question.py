@@ -15,11 +15,11 @@ from muster.git.changes import PathChange
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.policies.lazy import Witness
-from muster.run.records import digest
+from muster.run.memo.records import digest
 
 if TYPE_CHECKING:
-    from muster.git.agentrefs import AgentRefs
-    from muster.git.agents import AgentRef
+    from muster.git.agents.listing import AgentRefs
+    from muster.git.agents.refs import AgentRef
 
 #: An incremental run evaluates at most this share of the neighbourhoods: more of them cost as much as a full run.
 MOST: Final = 0.6

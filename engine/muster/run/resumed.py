@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from muster.data.ids import ObjectId
 from muster.run.answer import RunAnswer
+from muster.run.memo.state import RunState
 from muster.run.question import default_home
-from muster.run.state import RunState
 
 
 def resumes(earlier: RunAnswer, state: RunState, second: int) -> bool:

@@ -1,7 +1,7 @@
 """The scope of one evaluation: the whole fleet, or a part of it with what is known of the rest.
 
 `muster.run.evaluate.evaluate_snapshot` is the one way from files to decisions. A full run gives it `WHOLE`; an
-incremental run (`muster.run.part`) and a shard (`muster.run.shard_evaluation`) give it a scope of their own.
+incremental run (`muster.run.parts.part`) and a shard (`muster.run.shards.evaluation`) give it a scope of their own.
 """
 
 from typing import Final, Protocol

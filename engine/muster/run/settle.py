@@ -22,7 +22,7 @@ from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.rules.policies.lazy import Witness
 from muster.run.change import Change, net_changes
-from muster.run.changes import changes
+from muster.run.changes.changes import changes
 from muster.run.overlay import Overlay
 from muster.run.run import Files, Run, Settled
 from muster.run.scope import WHOLE, Scope

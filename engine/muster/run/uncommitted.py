@@ -34,15 +34,6 @@ from muster.git.trees import count_entries
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.affected import (
-    CHANGED,
-    NAME_TAKEN,
-    Affects,
-    ChangeRow,
-    Deciding,
-    require_record,
-    touched_since,
-)
 from muster.run.checking import (
     check_against,
     is_fleet_broken,
@@ -52,18 +43,27 @@ from muster.run.checking import (
     with_removals,
 )
 from muster.run.collector import without_collection
-from muster.run.growing import noticed, read_part
 from muster.run.homes import CONTEXT, NAME, ORPHANS, keep, kind_name
-from muster.run.part import LAST_CHECK, CheckedPart, FleetPart, Touched
+from muster.run.memo.records import RunInputs, RunRecord, digest
+from muster.run.memo.state import Home, KnownNeighbourhood, RunState
+from muster.run.parts.affected import (
+    CHANGED,
+    NAME_TAKEN,
+    Affects,
+    ChangeRow,
+    Deciding,
+    require_record,
+    touched_since,
+)
+from muster.run.parts.growing import noticed, read_part
+from muster.run.parts.part import LAST_CHECK, CheckedPart, FleetPart, Touched
 from muster.run.question import COMMITTED, FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
-from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
-from muster.run.state import Home, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
-    from muster.git.agentrefs import AgentRefs
-    from muster.run.executors import Executor
-    from muster.run.workers import Workers
+    from muster.git.agents.listing import AgentRefs
+    from muster.run.shards.executors import Executor
+    from muster.run.shards.workers import Workers
 
 _ALWAYS: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -136,7 +136,7 @@ def _check_with_state(
 
 def _check_commit(question: Question, state: RunState, workers: "Workers | None") -> None:
     """Check the commit without the changes, and record what is wrong with it. WholeNeeded if that is not possible."""
-    from muster.run.workers import ONE_PER_CORE  # there is a state of most fleets
+    from muster.run.shards.workers import ONE_PER_CORE  # there is a state of most fleets
 
     committed, workers = replace(question, files=COMMITTED), workers or ONE_PER_CORE
     executor = workers.executor(count_entries(question.repository, question.commit) + len(question.refs))
@@ -157,7 +157,7 @@ def _check_commit(question: Question, state: RunState, workers: "Workers | None"
 
 
 def _check_in_shards(question: Question, state: RunState, executor: "Executor", files: int) -> None:
-    from muster.run.sharded import check_in_shards  # for large fleets
+    from muster.run.shards.sharded import check_in_shards  # for large fleets
 
     done, rest = check_in_shards(question, executor, files, partial(_check, rows=(NAME_TAKEN,)))
     facts = _record(question, done.part.totals(done.kept), (*done.kept.loose, *done.part.loose))

@@ -16,7 +16,7 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.rules.placements.shards import PLACEMENT_LABEL
-from muster.run.changes import leaves
+from muster.run.changes.changes import leaves
 from muster.run.run import Run
 
 _MOST_FIELDS = 3

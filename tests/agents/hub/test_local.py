@@ -7,9 +7,9 @@ import pytest
 from muster.agents.hub import local
 from muster.agents.hub.local import LocalHub
 from muster.agents.hub.view import HubView
-from muster.git.objects import Objects
-from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import open_repository
+from muster.git.store.objects import Objects
+from muster.git.store.paths import MAX_BLOB_BYTES
 from tests.support.git import Repo, new_repository
 
 _ACCEPTED = """\

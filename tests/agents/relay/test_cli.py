@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from muster.git.rootref import RefContents
+from muster.git.memory.rootref import RefContents
 from tests.agents.heartbeat.test_heartbeat import Server
 from tests.agents.relay.test_relay import SETTINGS, own
 from tests.features.pulses.test_walkthrough import cluster

@@ -8,7 +8,7 @@ from muster.agents.relay.collected import REF, CollectedFiles, TooMuchError
 from muster.agents.relay.relay import Relay
 from muster.data.snapshot import AgentLimits
 from muster.data.source import SourceFile
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from tests.agents.relay.test_relay import NOW, SETTINGS, Site, site

@@ -10,7 +10,7 @@ from muster.agents.relay.hub_objects import COLLECTIONS, HubCollection, PassedOv
 from muster.data.agentref import Mandate
 from muster.data.kinds import CSR, LEASE
 from muster.data.tree import Tree
-from muster.git.agentsettings import AgentSettings
+from muster.git.agents.settings import AgentSettings
 
 PLACES = {one.place: one for one in COLLECTIONS}
 LABEL = "open-cluster-management.io/cluster-name"

@@ -13,8 +13,8 @@ from muster.data.agentref import Mandate
 from muster.data.snapshot import AgentLimits
 from muster.data.times import parse_time
 from muster.data.tree import Tree
+from muster.git.agents.relays import COMMIT, cluster_folder
 from muster.git.errors import RepositoryError
-from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 

@@ -25,11 +25,11 @@ from muster.agents.relay.server import RelayServer
 from muster.cli import exits
 from muster.data.snapshot import AgentLimits
 from muster.data.times import format_time, parse_time
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
+from muster.git.agents.relays import COMMIT, cluster_folder
 from muster.git.errors import Moved, RepositoryError
-from muster.git.relayrefs import COMMIT, cluster_folder
+from muster.git.memory.rootref import NO_CONTENTS, RefContents
 from muster.git.repository import open_repository
-from muster.git.rootref import NO_CONTENTS, RefContents
 from muster.net.serving.server import served
 from tests.agents.heartbeat.test_heartbeat import view_once
 from tests.features.pulses.test_walkthrough import cluster, lease, observed

@@ -24,9 +24,9 @@ from muster.agents.identity.store import AgentSeal, Store
 from muster.agents.relay.authentication import Authentication, ClientCertificates, TokenFile
 from muster.cli import exits
 from muster.data.times import format_time
+from muster.git.agents.relays import COMMIT, cluster_folder
 from muster.git.errors import RepositoryError
-from muster.git.relayrefs import COMMIT, cluster_folder
-from muster.git.rootref import NO_CONTENTS
+from muster.git.memory.rootref import NO_CONTENTS
 from muster.net.serving.server import server_context
 from tests.agents.relay.test_relay import SETTINGS, Site, serving, site
 from tests.support.authority import new_authority, server_certificate

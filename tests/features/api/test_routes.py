@@ -18,7 +18,7 @@ from muster.data.times import format_time
 from muster.features.api import routes
 from muster.features.watch.http import Access, LiveServer, token_of
 from muster.features.watch.live import Live, _Seen
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.net.serving.http11 import HttpRequest, Response
 from muster.net.serving.server import served

@@ -15,7 +15,7 @@ from muster.features.drill.cells import Cell
 from muster.features.drill.drill import DrillResult, run_drills
 from muster.features.drill.rehearsing import snapshot_of
 from muster.features.whatif.rehearsal import rehearsal
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.drills.policy import Drill

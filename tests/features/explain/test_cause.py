@@ -13,7 +13,7 @@ from muster.data.tree import Tree
 from muster.features.explain.cause import Cause, ChangedLines, _SetSearch, find_cause
 from muster.features.explain.explain import decided_values
 from muster.features.whatif.rehearsal import rehearsal
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.run.incremental import Wanted

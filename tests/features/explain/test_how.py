@@ -9,7 +9,7 @@ from muster.features.explain.explain import decided_values
 from muster.features.explain.how import Ways, find_ways
 from muster.features.whatif.rehearsal import rehearsal
 from muster.fleet.assemble import assemble
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.run.settle import settle
 from tests.features.explain.test_cause import SOME, WANTED, _snapshot, base

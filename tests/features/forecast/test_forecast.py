@@ -9,7 +9,7 @@ import pytest
 
 from muster.features.forecast.forecast import Moment, RenewingAgents, forecast
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change

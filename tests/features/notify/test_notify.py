@@ -16,12 +16,12 @@ from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import DeliveryCounts, Publication
 from muster.features.pulses.sinks import RetryPatience
 from muster.features.reconcile.reconcile import reconcile
-from muster.git.notice_memory import read_memory
+from muster.git.memory.notices import read_memory
 from muster.git.repository import Repository, open_repository
 from muster.rules.notifications import transitions as notifying
-from muster.run.executors import Executor, Here
-from muster.run.state import RunState
-from muster.run.workers import Workers
+from muster.run.memo.state import RunState
+from muster.run.shards.executors import Executor, Here
+from muster.run.shards.workers import Workers
 from tests.features.pulses.receiver import Receiver, receiving
 from tests.features.pulses.test_walkthrough import lease
 from tests.run.test_incremental import state_in

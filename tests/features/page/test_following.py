@@ -10,8 +10,8 @@ from muster.features.page.details import ClusterDetails
 from muster.features.page.following import Shown, of_clusters, show_update, show_whole
 from muster.features.page.overview import overview, placement_details
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState, open_state
 from muster.run.question import WholeNeeded
-from muster.run.state import RunState, open_state
 from tests.support.living import Living, cluster
 
 

@@ -8,10 +8,10 @@ import pytest
 from muster.data.times import parse_time
 from muster.data.tree import Tree
 from muster.features.plan.plan import BranchComparison, branch, branch_document
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.run.incremental import answer
-from muster.run.state import RunState, open_state
+from muster.run.memo.state import RunState, open_state
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observed
 from tests.support.git import Repo
 from tests.support.living import Living

@@ -7,7 +7,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, LEASE, MANAGED_CLUSTER, MULTI_CLUSTER_INGRESS, PLACEMENT, REMEDY
 from muster.features.plan.effects import sections_of
 from muster.run.change import Change
-from muster.run.comparison import Comparison
+from muster.run.changes.comparison import Comparison
 from muster.run.facts import Fact
 
 WEB, SHOP = PLACEMENT.id("web", "shop"), MULTI_CLUSTER_INGRESS.id("shop", "web")

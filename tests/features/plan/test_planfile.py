@@ -14,8 +14,8 @@ from muster.data.tree import Tree
 from muster.features.plan import planfile
 from muster.features.plan.planfile import FORMAT, PlanFileError, plan_text, read_plan
 from muster.features.test.memory import MemorySnapshot
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentRef
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import AgentRef
 from muster.run.settle import settle
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.examples import often

@@ -11,10 +11,10 @@ import pytest
 from muster.data.codes import Code
 from muster.features.plan.together import BranchesTogether, plan_together
 from muster.features.whatif.rehearsal import rehearsal
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
-from muster.run.placed import derivation_of
+from muster.run.changes.placed import derivation_of
 from muster.run.settle import settle
 from tests.support.commandline import Run
 from tests.support.example import NOON

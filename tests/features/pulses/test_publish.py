@@ -13,8 +13,8 @@ from muster.data.tree import Tree
 from muster.features.pulses.publish import Publication, publish, publish_due
 from muster.features.pulses.sinks import MAX_PAUSE_SECONDS, DeliveryError, RetryPatience, SinkSettings
 from muster.features.reconcile.reconcile import reconcile
+from muster.git.memory.pulses import PulseMemory, read_memory
 from muster.git.open import open_snapshot
-from muster.git.pulse_memory import PulseMemory, read_memory
 from muster.git.repository import Repository, open_repository
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run

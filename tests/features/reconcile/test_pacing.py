@@ -14,7 +14,7 @@ from muster.features.watch.watch import Watcher
 from muster.git.enginecommits import last_runs
 from muster.git.repository import open_repository
 from muster.run.evaluate import evaluate
-from muster.run.state import RunState, open_state
+from muster.run.memo.state import RunState, open_state
 from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster
 from tests.support.git import Repo
 

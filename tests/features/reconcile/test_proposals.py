@@ -20,8 +20,8 @@ from muster.features.reconcile.proposals import ProposalState, Proposed, propose
 from muster.features.reconcile.reconcile import reconcile
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
-from muster.run import state as states
 from muster.run.evaluate import evaluate
+from muster.run.memo import state as states
 from tests.features.pulses.test_walkthrough import Muster, fleet, lease, muster
 from tests.support.forking import muster_command
 from tests.support.git import Repo, clone, copy

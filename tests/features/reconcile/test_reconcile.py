@@ -13,7 +13,7 @@ from muster.git.errors import RepositoryError
 from muster.git.push import branch_attempts
 from muster.git.repository import open_repository
 from muster.run.evaluate import evaluate
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease
 from tests.support.git import Repo, new_repository
 

@@ -16,7 +16,7 @@ from muster.cli.options import present
 from muster.data.times import format_time
 from muster.features.watch.watch import SHORTEST_BURST_SECONDS, Watcher
 from muster.git.repository import open_repository
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.rules.pools.playing import HIVE, Play
 from tests.support.forking import muster_command

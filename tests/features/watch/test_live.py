@@ -22,7 +22,7 @@ from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
 from muster.net.serving.server import served, server_context
 from muster.net.serving.tokens import ReloadedFile
-from muster.run.state import open_state
+from muster.run.memo.state import open_state
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.authority import new_authority, server_certificate
 from tests.support.git import Repo, clone, new_repository

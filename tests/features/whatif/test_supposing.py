@@ -10,7 +10,7 @@ from muster.features.whatif.rehearsal import rehearsal
 from muster.features.whatif.supposing import NotSupposable, Supposition
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.rules.policies.selectors import LabelSelector
 from tests.support.example import NOON

@@ -8,7 +8,7 @@ import pytest
 
 from muster.data.times import format_time
 from muster.features.reconcile.reconcile import reconcile
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agents.listing import local_agent_refs
 from muster.git.record.form import LateRenewal
 from muster.git.record.late import LateRenewals
 from muster.git.record.reading import heard_at

@@ -12,10 +12,10 @@ import pytest
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.reconcile.reconcile import reconcile
-from muster.git.objects import tree_of
 from muster.git.record import reading
 from muster.git.record.reading import RecordReading, heard_at
 from muster.git.repository import Repository, open_repository
+from muster.git.store.objects import tree_of
 from tests.support.example import NOON
 from tests.support.git import Repo, copy
 from tests.support.living import Living

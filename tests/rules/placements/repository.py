@@ -12,7 +12,7 @@ from muster.data.kinds import PLACEMENT
 from muster.data.times import parse_time
 from muster.rules.placements.reasons import Why, why
 from muster.rules.placements.shards import clusters_of, previous_shards
-from muster.run.changes import changes
+from muster.run.changes.changes import changes
 
 Json = Any
 OCM = "cluster.open-cluster-management.io"

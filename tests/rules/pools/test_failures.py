@@ -5,7 +5,7 @@ import pytest
 from muster.data.times import parse_time
 from muster.data.tree import Tree, dig
 from muster.features.test.memory import MemorySnapshot
-from muster.run.changes import changes
+from muster.run.changes.changes import changes
 from muster.run.settle import settle
 from tests.rules.pools.playing import HIVE, Play, at, condition
 

@@ -22,7 +22,7 @@ from muster.agents.detect.report import DetectorReport, Subject, condition, read
 from muster.data.times import format_time
 from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
-from muster.git.rootref import NO_CONTENTS, RefContents, ReplaceableRef, update
+from muster.git.memory.rootref import NO_CONTENTS, RefContents, ReplaceableRef, update
 
 _RACES: Final = 5  # lost in a row, before the next period tries again
 _FIRST_BACK_OFF, _LAST_BACK_OFF = 1.0, 60.0  # seconds

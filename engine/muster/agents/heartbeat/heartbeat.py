@@ -29,7 +29,7 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.git.errors import RepositoryError
-from muster.git.rootref import NO_CONTENTS, RefContents, update
+from muster.git.memory.rootref import NO_CONTENTS, RefContents, update
 
 if TYPE_CHECKING:
     from muster.agents.hub.pushed_ref import PushedRef

@@ -20,13 +20,13 @@ from muster.data.kinds import CSR, MANAGED_CLUSTER, MANIFEST_WORK
 from muster.data.locations import FOLDER, SHARDS, SUFFIX, derived_path, file_name
 from muster.data.tree import Tree, digest_of
 from muster.dataclass import dataclass
+from muster.git.agents.identities import certificates_at
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import derived_branch
-from muster.git.entries import DIRECTORY
 from muster.git.errors import RepositoryError, UnreadableError
-from muster.git.identities import certificates_at
-from muster.git.objects import Objects, raw_entries
 from muster.git.repository import Repository, branch_tip
+from muster.git.store.entries import DIRECTORY
+from muster.git.store.objects import Objects, raw_entries
 
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued

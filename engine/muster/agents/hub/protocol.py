@@ -19,7 +19,7 @@ from urllib.parse import parse_qs
 from muster.agents.hub.view import CertificateAnswer, ClusterWorks, HubView, bounded, decode_certificate, is_work
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree, dig, mapping_at, read_json
-from muster.git.relayrefs import COMMIT, check_paths
+from muster.git.agents.relays import COMMIT, check_paths
 
 PREFIX: Final = "/v1/agents/"
 #: An agent waits for the answer to one request, and reads the answer to the one before.

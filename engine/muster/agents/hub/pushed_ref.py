@@ -11,15 +11,15 @@ from dataclasses import field
 from muster.data.agentref import agent_ref
 from muster.dataclass import dataclass
 from muster.git.errors import Moved, Rejected, RepositoryError
+from muster.git.memory.rootref import NO_CONTENTS, RefContents, RootRef, Seal
 from muster.git.push import scratch_repository
-from muster.git.rootref import NO_CONTENTS, RefContents, RootRef, Seal
 
 
 @dataclass(frozen=True, slots=True)
 class PushedRef:
     """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. `limit_seconds` bounds each exchange.
 
-    Satisfies `muster.git.rootref.Replaceable`.
+    Satisfies `muster.git.memory.rootref.Replaceable`.
     """
 
     remote: str

@@ -16,10 +16,10 @@ from muster.agents.hub.view import ClusterWorks, HubView
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.dataclass import dataclass
+from muster.git.agents.relays import COMMIT
 from muster.git.errors import Moved, RepositoryError
-from muster.git.objects import SHA1, commit_text
-from muster.git.relayrefs import COMMIT
-from muster.git.rootref import NO_CONTENTS, RefContents, Seal
+from muster.git.memory.rootref import NO_CONTENTS, RefContents, Seal
+from muster.git.store.objects import SHA1, commit_text
 from muster.net.deadline import Deadline
 from muster.net.http import exchange, new_pool
 
@@ -63,7 +63,7 @@ class RelayedRef:
     """The files of a cluster at the relay at `url`. With a `seal` they are signed, as of `clock`.
 
     `limit_seconds` bounds each request; `requests` returns the names of certificate requests whose answers are read.
-    `with_works`: read the cluster's ManifestWorks, too. Satisfies `muster.git.rootref.Replaceable`.
+    `with_works`: read the cluster's ManifestWorks, too. Satisfies `muster.git.memory.rootref.Replaceable`.
     """
 
     url: str

@@ -177,7 +177,7 @@ def _request(files: dict[str, bytes]) -> CertificateRequest:
 
 @dataclass(frozen=True, slots=True)
 class AgentSeal:
-    """Signs an agent's commits with the current key of its store. Satisfies `muster.git.rootref.Seal`."""
+    """Signs an agent's commits with the current key of its store. Satisfies `muster.git.memory.rootref.Seal`."""
 
     store: Store
 

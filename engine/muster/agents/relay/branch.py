@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 
 from muster.data.agentref import RELAYS
 from muster.dataclass import dataclass
+from muster.git.agents.relays import relayed_folders
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.fastimport import build_changed
 from muster.git.log import count_commits
 from muster.git.push import fetch_ref, push_ref, remote_tip
-from muster.git.relayrefs import relayed_folders
 from muster.git.repository import Repository, ref_tip
 
 #: The branch starts anew after this many commits.

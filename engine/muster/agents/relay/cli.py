@@ -35,7 +35,7 @@ from muster.cli.options import FILE_THERE, INTERVAL, log_format_option, present
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import Mandate
-from muster.git.agentsettings import agent_settings, fleet_spec, is_valid_name
+from muster.git.agents.settings import agent_settings, fleet_spec, is_valid_name
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote, scratch_repository
 from muster.git.repository import Repository, open_repository

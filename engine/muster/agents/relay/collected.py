@@ -1,7 +1,7 @@
 """What a relay's collectors say: files by cluster and collector, on a ref of the relay's own repository.
 
 They are on disk before a collector gets its answer, so a relay that is killed loses nothing, and a hub that is away
-gets them later. The relay copies the ref's tree to `collected/` of its branch (`muster.git.relayrefs`).
+gets them later. The relay copies the ref's tree to `collected/` of its branch (`muster.git.agents.relays`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,13 +12,13 @@ from typing import Final, TypeAlias
 from muster.data.agentref import COLLECTED, RELAYS, cluster_of, collected
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.dataclass import dataclass
-from muster.git.agents import AgentFiles, AgentRef
-from muster.git.commit import swap_ref
+from muster.git.agents.refs import AgentFiles, AgentRef
+from muster.git.agents.relays import cluster_folder
 from muster.git.errors import Moved, RepositoryError, UnreadableError
 from muster.git.fastimport import build_changed, remove_command, tree_command, write_command
-from muster.git.objects import object_id
-from muster.git.relayrefs import cluster_folder
+from muster.git.landing.commit import swap_ref
 from muster.git.repository import Repository, ref_tip
+from muster.git.store.objects import object_id
 
 REF: Final = f"refs/muster/{COLLECTED}"
 _NAMED: Final = f"refs/heads/{RELAYS}{COLLECTED}"

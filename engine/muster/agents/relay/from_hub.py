@@ -12,7 +12,7 @@ from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
 from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.hub_reader import CollectionReader, Troubles, explained
 from muster.agents.relay.mirror import HubMirror
-from muster.git.agentsettings import AgentSettings, agent_settings
+from muster.git.agents.settings import AgentSettings, agent_settings
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch_ref, scratch_repository
 

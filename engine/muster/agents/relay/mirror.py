@@ -20,11 +20,11 @@ from muster.data.agentref import COLLECTED, Mandate
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
+from muster.git.agents.relays import COMMIT, cluster_folder
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import remove_command, write_command
-from muster.git.objects import object_id
-from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.repository import ref_tip
+from muster.git.store.objects import object_id
 from muster.git.trees import list_tree
 
 #: The folders of a cluster and its `.commit` count as files, too.

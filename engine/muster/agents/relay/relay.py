@@ -1,8 +1,9 @@
 """A relay: the reports of many agents become one commit on one branch, `relays/<relay>`, of the fleet's repository.
 
 Agents push to the relay's own repository, each to its own branch, as they would push to the hub; or they send their
-files over HTTP (`muster.agents.relay.server`). All changes go into the next commit (`muster.git.relayrefs` defines its
-form), so the hub receives at most one push a second, however many agents there are.
+files over HTTP (`muster.agents.relay.server`). All changes go into the next commit
+(`muster.git.agents.relays` defines its form), so the hub receives at most one push a second, however many
+agents there are.
 
 One agent cannot silence the others: the relay forwards only what git servers accept, however strictly they check. If
 the hub refuses a push nevertheless, the relay finds out which agents are refused (`branch`), reports these agents, and
@@ -27,15 +28,15 @@ from muster.agents.relay.collected import CollectedFiles
 from muster.data.agentref import COLLECTED, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.dataclass import dataclass
-from muster.git.agents import AgentFiles, AgentRef
+from muster.git.agents.refs import AgentFiles, AgentRef
+from muster.git.agents.relays import COMMIT, cluster_folder, copy_commands
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, UnreadableError
 from muster.git.fastimport import remove_command, tree_command, write_command
-from muster.git.objects import Objects, commit_tree, object_id, raw_entries, tree_id
+from muster.git.memory.rootref import NO_CONTENTS, RefContents
 from muster.git.push import fetch, remote_tip
-from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands
 from muster.git.repository import Repository, ref_tip
-from muster.git.rootref import NO_CONTENTS, RefContents
+from muster.git.store.objects import Objects, commit_tree, object_id, raw_entries, tree_id
 from muster.git.trees import AgentEntry
 
 _AGENTS: Final = "refs/heads/agents/"

@@ -17,9 +17,9 @@ from muster.data.kinds import TARGETS
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig, read_json
 from muster.git.errors import RepositoryError
+from muster.git.memory.rootref import Seal
 from muster.git.push import absolute_remote, scratch_repository
 from muster.git.repository import open_repository
-from muster.git.rootref import Seal
 
 
 @click.command()

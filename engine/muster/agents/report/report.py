@@ -19,9 +19,9 @@ from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.schema_findings import schema_findings
 from muster.git.errors import Moved, Rejected, RepositoryError
+from muster.git.memory.rootref import RootRef, Seal, update
 from muster.git.push import attempts, jittered
 from muster.git.repository import Repository
-from muster.git.rootref import RootRef, Seal, update
 
 _ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0
 

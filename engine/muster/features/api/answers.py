@@ -19,7 +19,7 @@ from muster.data.kinds import UnknownKind
 from muster.data.times import later
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.run.workers import Workers
+from muster.run.shards.workers import Workers
 
 #: How far a forecast may look ahead.
 MAX_SPAN = timedelta(days=30)

@@ -24,7 +24,7 @@ from muster.data.times import format_time, try_span
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.features.api.answers import MAX_SPAN, Answers, NoSuchObject, NotAnswerable
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot

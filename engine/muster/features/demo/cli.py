@@ -78,7 +78,7 @@ def _copy_example(folder: Path, left_out: tuple[str, ...]) -> "Repo":
     """Copy the example into a repository with one commit. Not its file modes: an installation may be read-only."""
     from git import Repo
     from muster.fleet.bundle import bundle_path
-    from muster.git.process import LOCATION
+    from muster.git.store.process import LOCATION
 
     for name in LOCATION & os.environ.keys():  # of a hook's own repository: GitPython can only add variables
         del os.environ[name]

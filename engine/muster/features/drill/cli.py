@@ -16,7 +16,7 @@ from muster.data.times import format_time
 
 if TYPE_CHECKING:
     from muster.features.drill.drill import DrillResult
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 @click.command()
@@ -67,7 +67,7 @@ def drilled(
     from muster.features.drill.rehearsing import rehearsed, snapshot_of
     from muster.rules.drills.policy import Drill
     from muster.run.checking import check_snapshot
-    from muster.run.workers import cores
+    from muster.run.shards.workers import cores
 
     with rehearsed(reading) as trial:
         fleet = check_snapshot(snapshot_of(trial))

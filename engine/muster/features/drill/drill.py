@@ -125,7 +125,7 @@ def _rehearsed(outages: Iterable[OutageWork], workers: int) -> Iterator[tuple[tu
         for outage in outages:
             yield outage.lost, rehearse_outage(outage)
         return
-    from muster.run.executors import Processes
+    from muster.run.shards.executors import Processes
 
     with Processes(workers, None, rehearse_outage) as processes:
         for outage, steps in processes.decide(outages):

@@ -17,9 +17,9 @@ from muster.dataclass import dataclass
 from muster.features.drill.facts import Facts
 from muster.features.drill.rehearsing import OutageStep
 from muster.features.whatif.rehearsal import Rehearsal
-from muster.run.program import this_program
+from muster.run.memo.program import this_program
+from muster.run.memo.records import digest
 from muster.run.question import Question, tips_of, withheld_of
-from muster.run.records import digest
 
 FOLDER: Final = "drills"
 #: The files that are kept: the newest ones.

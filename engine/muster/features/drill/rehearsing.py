@@ -23,13 +23,13 @@ from muster.features.forecast.forecast import instants
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Beat, Edits, Supposition, annotations_path, beats, renew_ahead, renewals
 from muster.fleet.fleet import Fleet
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.git.status import work_tree_changes
+from muster.run.memo.state import companions, copy_of
 from muster.run.run import Settled
-from muster.run.state import companions, copy_of
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading

@@ -8,7 +8,7 @@ import click
 
 from muster.cli.following import FollowedFleet, follow
 from muster.cli.options import Source
-from muster.run.placed import chosen
+from muster.run.changes.placed import chosen
 
 if TYPE_CHECKING:
     from muster.run.run import Run

@@ -28,8 +28,8 @@ from muster.fleet.schema_store import FOLDER, modeline, schema_of
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import build_commit
-from muster.git.landing import find_tips, land
-from muster.git.landing_derived import find_derived_tips
+from muster.git.landing.landing import find_tips, land
+from muster.git.landing.landing_derived import find_derived_tips
 from muster.git.open import open_commit
 from muster.git.repository import Repository
 from muster.git.trees import list_tree

@@ -89,7 +89,7 @@ class Destination:
     def commit(self, change: "Edit", subject: str) -> int:
         """Make a change in one commit, print what changed, and return the exit code."""
         from muster.features.edits.editing import EditRefusedError, commit_edit
-        from muster.git.landing import target_branch
+        from muster.git.landing.landing import target_branch
         from muster.git.push import branch_attempts
         from muster.git.recovery import recover
         from muster.git.repository import open_repository

@@ -208,7 +208,7 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
     Example:
       muster export allowed-signers > allowed-signers
     """
-    from muster.git.identities import certificates_at
+    from muster.git.agents.identities import certificates_at
     from muster.git.repository import open_repository
 
     with identity_errors():

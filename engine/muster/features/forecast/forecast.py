@@ -21,8 +21,8 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
+from muster.run.changes.subjects import subject_line
 from muster.run.run import Settled
-from muster.run.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)

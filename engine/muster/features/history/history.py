@@ -26,9 +26,9 @@ from muster.git.record.heartbeats import DecidingHeartbeat, heartbeats_of
 from muster.git.repository import Repository
 from muster.rules.placements.shards import decision_name
 from muster.run.change import Change
-from muster.run.changes import MOST_NAMED, declared_changes, is_edited, object_changes
+from muster.run.changes.changes import MOST_NAMED, declared_changes, is_edited, object_changes
+from muster.run.changes.placed import chosen, departed, joined
 from muster.run.facts import UNTOLD
-from muster.run.placed import chosen, departed, joined
 from muster.run.question import default_home
 
 

@@ -33,8 +33,8 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.fleet.messages import skipped
 from muster.git.errors import RepositoryError
-from muster.git.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
-from muster.git.process import Git, without_location
+from muster.git.store.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
+from muster.git.store.process import Git, without_location
 from muster.rules.pools.inventory import secrets_of
 from muster.rules.pools.model import Pool
 

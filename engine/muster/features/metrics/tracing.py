@@ -22,7 +22,7 @@ from requests.adapters import HTTPAdapter
 
 from muster.features.pulses.http import origin
 from muster.git.errors import RepositoryError
-from muster.git.process import observe_commands
+from muster.git.store.process import observe_commands
 from muster.net.deadline import Deadline
 from muster.net.http import bounded, sending
 from muster.run.progress import RunStep, told_to

@@ -1,6 +1,6 @@
 """Notifications: the transitions in the commits since the last run, sent to people as policies say.
 
-At least once: messages are remembered (`muster.git.notice_memory`), with the commit up to which they are complete,
+At least once: messages are remembered (`muster.git.memory.notices`), with the commit up to which they are complete,
 before any is sent. If a run is killed before that, the next one finds the same transitions with the same ids; if
 afterwards, the next one may send a message again, with the same id.
 """
@@ -26,14 +26,14 @@ from muster.git.changes import Blob, changed_paths
 from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.log import read_log
-from muster.git.notice_memory import NoticeMemory, read_memory, remember
-from muster.git.objects import Objects
+from muster.git.memory.notices import NoticeMemory, read_memory, remember
 from muster.git.repository import Repository, has_commit, is_ancestor
+from muster.git.store.objects import Objects
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.changes.noticed import notices_of
 from muster.run.incremental import Wanted, answer
-from muster.run.noticed import notices_of
 from muster.run.question import default_home
 from muster.run.run import Run
 

@@ -15,15 +15,15 @@ from muster.data.kinds import ADAPTER_REPORT, is_cluster
 from muster.dataclass import dataclass
 from muster.features.page.overview import ClusterRows
 from muster.features.page.trees import MOST, witness
-from muster.git.agents import AgentRef
+from muster.git.agents.refs import AgentRef
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.errors import RepositoryError
-from muster.run.affected import data_of
 from muster.run.incremental import Wanted, answer, incremental_run
+from muster.run.memo.state import RunState
+from muster.run.parts.affected import data_of
 from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Run
-from muster.run.state import RunState
 
 
 class Ahead(Exception):  # noqa: N818 - no error: a newer commit will follow in a moment

@@ -22,8 +22,8 @@ from muster.git.changes import PathChange
 from muster.git.errors import LostObjectError, UnreadableError
 from muster.git.filelog import DerivedCommit, WalkRange, derived_log, walk_range
 from muster.git.log import read_log
-from muster.git.objects import Objects
 from muster.git.repository import Repository, shallow_commits
+from muster.git.store.objects import Objects
 
 #: How far back states are read.
 WINDOW: Final = timedelta(days=366)

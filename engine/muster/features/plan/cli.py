@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from muster.data.snapshot import Snapshot
     from muster.features.plan.commenting import CommentApi
     from muster.features.plan.plan import BranchComparison
-    from muster.git.agentrefs import AgentRefs
+    from muster.git.agents.listing import AgentRefs
     from muster.run.run import Settled
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[comment FORGE FILE]")
@@ -200,7 +200,7 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
     from muster.features.plan.plan import branch_document, plan_document, result_document
-    from muster.run.subjects import subject_line
+    from muster.run.changes.subjects import subject_line
 
     if output in ("json", "yaml"):
         document = branch_document(found) if found else {**plan_document(settled), **result_document(settled)}
@@ -257,7 +257,7 @@ def _drills(reading: FleetReading, left: str, heard: "AgentRefs", now: datetime)
     from muster.features.drill.drill import broken_by
     from muster.features.drill.rehearsing import rehearsed
     from muster.features.whatif.rehearsal import rehearsal
-    from muster.run.workers import cores
+    from muster.run.shards.workers import cores
 
     assert reading.repository is not None
     with rehearsal(reading.repository, left, heard) as before, rehearsed(reading) as after:
@@ -266,7 +266,7 @@ def _drills(reading: FleetReading, left: str, heard: "AgentRefs", now: datetime)
 
 def _print_diff(reading: FleetReading, settled: "Settled") -> None:
     from muster.features.plan.patch import patch_lines
-    from muster.git.objects import SHA1
+    from muster.git.store.objects import SHA1
 
     form = SHA1 if reading.repository is None else reading.repository.object_format
     before = _before(reading.snapshot, settled)

@@ -13,8 +13,8 @@ from muster.data.kinds import is_cluster
 from muster.dataclass import dataclass
 from muster.rules.effects.approval import REMOVAL
 from muster.run.change import Change
-from muster.run.comparison import Comparison
-from muster.run.subjects import NOUNS
+from muster.run.changes.comparison import Comparison
+from muster.run.changes.subjects import NOUNS
 
 
 @dataclass(frozen=True, slots=True)

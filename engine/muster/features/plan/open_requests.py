@@ -8,9 +8,9 @@ from muster.data.tree import Tree, dig
 from muster.features.plan.commenting import Api
 from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
-from muster.git.objects import is_object_id
 from muster.git.push import fetch_commits
 from muster.git.repository import Repository, current_branch, has_commit
+from muster.git.store.objects import is_object_id
 
 _GITHUB: Final = "https://api.github.com"
 

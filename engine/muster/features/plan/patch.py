@@ -13,7 +13,7 @@ from typing import Final
 
 from muster.cli.table import PLAIN, has_colours, paint
 from muster.data.printable import printable
-from muster.git.objects import SHA1, object_id
+from muster.git.store.objects import SHA1, object_id
 
 #: The colour of a line, by its start.
 _COLOURS: Final = (("+++", 1), ("---", 1), ("@@", 36), ("+", 32), ("-", 31))

@@ -12,20 +12,20 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.changes import changed_paths
-from muster.git.pulse_memory import Remembered
+from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository
 from muster.rules.checks.waivers import shown
-from muster.run.affected import data_of
-from muster.run.comparison import Comparison, compare
+from muster.run.changes.comparison import Comparison, compare
+from muster.run.changes.subjects import subject_line
 from muster.run.homes import CONTEXT
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState
+from muster.run.parts.affected import data_of
 from muster.run.question import Question, Remembers, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.state import RunState
-from muster.run.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from muster.data.locations import FOLDER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
-from muster.git.objects import is_object_id
 from muster.git.repository import Repository
+from muster.git.store.objects import is_object_id
 from muster.run.run import Files, Settled
 
 FORMAT: Final = "muster.dev/plan/v1"

@@ -15,9 +15,9 @@ from muster.data.printable import printable
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section
 from muster.run.change import Change
-from muster.run.changes import MOST_NAMED, together
-from muster.run.comparison import Comparison
-from muster.run.subjects import subject_line
+from muster.run.changes.changes import MOST_NAMED, together
+from muster.run.changes.comparison import Comparison
+from muster.run.changes.subjects import subject_line
 
 #: Sign and colour of a transition: added, removed, changed.
 _ADDED, _REMOVED, _CHANGED = ("+", 32), ("-", 31), ("~", 33)

@@ -25,10 +25,10 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
-from muster.run.comparison import Comparison
-from muster.run.placed import derivation_of
+from muster.run.changes.comparison import Comparison
+from muster.run.changes.placed import derivation_of
+from muster.run.changes.subjects import subject_line
 from muster.run.progress import RunStep, doing
-from muster.run.subjects import subject_line
 
 #: How many branches are tried together at most.
 MOST_TOGETHER: Final = 3

@@ -1,2 +1,2 @@
 """`muster get pulses`, and publishing pulses: events are sent after the commit that they follow from, and remembered
-once delivered (`muster.git.pulse_memory`)."""
+once delivered (`muster.git.memory.pulses`)."""

@@ -46,7 +46,7 @@ def print_due(
     source: "Source", matches: Matches, print_events: Callable[[Sequence[Tree], datetime], None] | None
 ) -> int:
     """Print the pulses that are due with a function, or as a table."""
-    from muster.git.pulse_memory import memory_of
+    from muster.git.memory.pulses import memory_of
     from muster.run.evaluate import evaluate_snapshot
 
     reading = source.reading()

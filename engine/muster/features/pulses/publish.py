@@ -31,7 +31,7 @@ from muster.features.pulses.sinks import (
 )
 from muster.fleet.faults import stage_fault
 from muster.git.errors import RepositoryError
-from muster.git.pulse_memory import Arrived, PulseMemory, read_memory, remember
+from muster.git.memory.pulses import Arrived, PulseMemory, read_memory, remember
 from muster.git.repository import Repository
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy

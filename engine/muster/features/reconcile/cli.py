@@ -11,7 +11,7 @@ from muster.cli import options
 from muster.features.sign.options import Signer, signer_options
 
 if TYPE_CHECKING:
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 @click.command()

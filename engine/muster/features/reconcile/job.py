@@ -27,17 +27,17 @@ from muster.features.pulses.publish import Publication, publish_due
 from muster.features.reconcile.proposals import propose
 from muster.features.reconcile.reconcile import reconcile, waiting_text
 from muster.features.sign.options import Signer, sign_once
-from muster.git.landing import target_branch
+from muster.git.landing.landing import target_branch
 from muster.git.push import branch_attempts
 from muster.git.recovery import recover
 from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
 from muster.rules.checks.waivers import shown
-from muster.run.changes import held_lines, lines_for_people
-from muster.run.subjects import subject_line
+from muster.run.changes.changes import held_lines, lines_for_people
+from muster.run.changes.subjects import subject_line
 
 if TYPE_CHECKING:
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 
 def reconcile_once(

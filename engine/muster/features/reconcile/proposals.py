@@ -28,11 +28,11 @@ from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.forges import GITLAB, forge_of, request_page, url_of
-from muster.git.proposals import Branches
+from muster.git.landing.proposals import Branches
 from muster.git.repository import Repository
 from muster.rules.effects.freeze import FREEZES
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.changes import plain
+from muster.run.changes.changes import plain
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult

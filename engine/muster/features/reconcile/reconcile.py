@@ -28,24 +28,24 @@ from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import build_commits
-from muster.git.landing import Tips, find_tips, land
-from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
-from muster.git.pulse_memory import Remembered
+from muster.git.landing.landing import Tips, find_tips, land
+from muster.git.landing.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
+from muster.git.memory.pulses import Remembered
 from muster.git.record.late import LateRenewals
 from muster.git.repository import Repository
 from muster.run.answer import RunAnswer
 from muster.run.change import Change
-from muster.run.changes import commit_message, plain_message
+from muster.run.changes.changes import commit_message, plain_message
+from muster.run.changes.subjects import subject_line
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
+from muster.run.memo.state import RunState
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
 from muster.run.run import Settled
-from muster.run.state import RunState
-from muster.run.subjects import subject_line
 
 if TYPE_CHECKING:
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 _HOUR: Final = timedelta(hours=1)
 

@@ -15,7 +15,7 @@ from muster.git.clock import wall_clock
 from muster.git.enginecommits import HEARD
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import CommitDraft
-from muster.git.landing import Landed
+from muster.git.landing.landing import Landed
 from muster.git.push import MOVED, RefUpdate
 from muster.git.record.draft import HeardNow, RecordTooLargeError, draft_record
 from muster.git.record.late import LateRenewals

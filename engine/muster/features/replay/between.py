@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 from muster.data.times import try_time
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentRef, RecordedContents
-from muster.git.objects import format_of, tree_id
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import AgentRef, RecordedContents
 from muster.git.record.reading import Heard
 from muster.git.record.renewals import RenewTime, with_renewals, without_renewals
+from muster.git.store.objects import format_of, tree_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
 from muster.git.changes import Blob, PathChange, changed_paths
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.entries import SUBMODULE, required_file
 from muster.git.errors import RepositoryError, TooLargeError
 from muster.git.log import LoggedCommit, read_log
-from muster.git.objects import Objects
 from muster.git.repository import Repository, is_ancestor
-from muster.run.changes import leaves
+from muster.git.store.entries import SUBMODULE, required_file
+from muster.git.store.objects import Objects
+from muster.run.changes.changes import leaves
 
 #: What `muster sign` writes into the derived part of a request.
 _OF_SIGNING: Final = (".".join(CERTIFICATE), ".".join((*DECIDED, SIGNED)), "metadata.labels")

@@ -27,12 +27,12 @@ from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, NotSupposable, Supposition
 from muster.fleet.assemble import assemble
 from muster.git.changes import changed_paths
-from muster.git.entries import required_file
-from muster.git.objects import Objects
 from muster.git.repository import Repository, blob_at
 from muster.git.snapshot import CommitSnapshot
+from muster.git.store.entries import required_file
+from muster.git.store.objects import Objects
 from muster.run.change import Change
-from muster.run.changes import object_changes
+from muster.run.changes.changes import object_changes
 from muster.run.facts import UNTOLD
 
 

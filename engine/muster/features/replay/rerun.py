@@ -22,13 +22,13 @@ from muster.features.replay.past import PastRun
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Edits
 from muster.fleet.approvals import CERTIFICATE
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.enginecommits import EngineCommits
-from muster.git.entries import required_file
 from muster.git.log import read_log
 from muster.git.record.reading import Heard, read_record
 from muster.git.repository import Repository, blob_at
+from muster.git.store.entries import required_file
 from muster.run.progress import RunStep, doing, unheard
 from muster.run.run import Settled
 

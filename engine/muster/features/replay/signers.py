@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from muster.data.tree import dig
 from muster.dataclass import dataclass
-from muster.git.agentsettings import fleet_spec
+from muster.git.agents.settings import fleet_spec
 from muster.git.derivedbranch import people_commit_of
 from muster.git.errors import IdentityError, UnreadableError, require_library
 from muster.git.log import read_log

@@ -13,7 +13,7 @@ from muster.cli.outcome import say
 from muster.data.printable import without_secrets
 from muster.features.edits.options import Destination, edit_options
 from muster.features.sign.options import Signer, sign_once, signer_options
-from muster.git.landing import target_branch
+from muster.git.landing.landing import target_branch
 from muster.git.recovery import recover
 from muster.git.repository import open_repository
 

@@ -36,8 +36,8 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
 from muster.git.errors import IdentityError, RepositoryError
 from muster.git.fastimport import build_commit
-from muster.git.landing import find_tips, land
-from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
+from muster.git.landing.landing import find_tips, land
+from muster.git.landing.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.repository import Repository
 from muster.git.signatures.certificate import authorities
 from muster.git.snapshot import CommitSnapshot

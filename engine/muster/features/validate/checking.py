@@ -15,7 +15,7 @@ from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
     from muster.data.finding import Finding
-    from muster.git.agentrefs import AgentRefs
+    from muster.git.agents.listing import AgentRefs
     from muster.git.changes import PathChange
     from muster.git.repository import Repository
     from muster.run.uncommitted import UncommittedCheck
@@ -103,7 +103,7 @@ def next_commit(repo: Path) -> UncommittedFiles:
 def work_tree(repo: Path) -> UncommittedFiles | None:
     """The work tree as changes; None if git cannot tell them, so that all files must be read."""
     from muster.cli.reading import own_repository
-    from muster.git.agentrefs import local_agent_refs
+    from muster.git.agents.listing import local_agent_refs
     from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import ref_tip
     from muster.git.status import UnknownChangesError, work_tree_changes

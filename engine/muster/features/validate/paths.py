@@ -11,8 +11,8 @@ import click
 
 from muster.data.names import did_you_mean
 from muster.git.errors import RepositoryError
-from muster.git.paths import IGNORE_FILE, decode, is_data
 from muster.git.repository import open_repository, resolve
+from muster.git.store.paths import IGNORE_FILE, decode, is_data
 from muster.git.trees import list_tree
 
 

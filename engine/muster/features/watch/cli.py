@@ -18,8 +18,8 @@ from muster.features.sign.options import Signer, signer_options
 from muster.features.watch.serving import Serving, serving_options
 
 if TYPE_CHECKING:
-    from muster.run.state import RunState
-    from muster.run.workers import Workers
+    from muster.run.memo.state import RunState
+    from muster.run.shards.workers import Workers
 
 
 @click.command()
@@ -82,7 +82,7 @@ def command(
     from muster.cli.listening import WRITER
     from muster.features.reconcile.results import written_results
     from muster.features.watch.watch import Pushes, Watcher, watch
-    from muster.git.landing import target_branch
+    from muster.git.landing.landing import target_branch
     from muster.git.repository import open_repository
 
     log = log_writer(log_format)

@@ -17,9 +17,9 @@ from muster.features.api.routes import Seen
 from muster.features.page.following import Ahead, Shown, of_clusters, show_update, show_whole
 from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
 from muster.git.derivedbranch import evaluated_commit
-from muster.git.pulse_memory import Remembered
+from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository
 from muster.run.incremental import answer
 from muster.run.question import Question, WholeNeeded
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
     from muster.features.page.pages import FleetSite
     from muster.features.pulses.publish import Publication
+    from muster.run.memo.state import RunState
     from muster.run.run import Run
-    from muster.run.state import RunState
 
 #: A run that takes longer has probably hung.
 MAX_RUN_SECONDS: Final = 900.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muster.features.watch.http import Access
     from muster.features.watch.webhooks import Webhook
     from muster.git.repository import Repository
-    from muster.run.state import RunState
+    from muster.run.memo.state import RunState
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)

@@ -26,8 +26,8 @@ from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
 from muster.features.reconcile.reconcile import reconcile, waiting_text
 from muster.fleet.faults import fault_text, fell_back, is_any_fault
-from muster.git.agentrefs import local_agent_refs
-from muster.git.agents import AgentRef
+from muster.git.agents.listing import local_agent_refs
+from muster.git.agents.refs import AgentRef
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.push import branch_attempts
@@ -37,12 +37,12 @@ from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import run_maintenance
 from muster.regex import Regex
 from muster.rules.checks import waivers
-from muster.run.state import RunState
-from muster.run.subjects import subject_line
+from muster.run.changes.subjects import subject_line
+from muster.run.memo.state import RunState
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
-    from muster.run.workers import Workers
+    from muster.run.shards.workers import Workers
 
 #: When failed deliveries are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)

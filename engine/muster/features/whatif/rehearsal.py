@@ -19,19 +19,19 @@ from muster.data.agentref import relay_of
 from muster.data.decision import Memory, PulseKey
 from muster.dataclass import dataclass
 from muster.features.whatif.supposing import Edits
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import PULSES, AgentRef
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import PULSES, AgentRef
 from muster.git.fastimport import build_commit
-from muster.git.process import Git, without_location
-from muster.git.pulse_memory import Remembered
+from muster.git.memory.pulses import Remembered
+from muster.git.memory.rootref import files_of
 from muster.git.repository import Repository, common_directory, open_repository, ref_tip
-from muster.git.rootref import files_of
-from muster.run.changes import commit_message
+from muster.git.store.process import Git, without_location
+from muster.run.changes.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import NOTHING_WANTED, Wanted, answer
+from muster.run.memo.state import RunState, copy_of, open_state
 from muster.run.question import Question, Remembers
 from muster.run.run import Settled
-from muster.run.state import RunState, copy_of, open_state
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "muster",

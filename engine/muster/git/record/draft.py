@@ -9,11 +9,11 @@ from typing import Final
 from muster.data.decision import Memory
 from muster.data.times import format_time
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.relays import agent_commits
 from muster.git.errors import UnreadableError
 from muster.git.fastimport import keep_command, write_command
-from muster.git.objects import object_id, tree_of
-from muster.git.pulse_memory import PulseMemory, encoded
+from muster.git.memory.pulses import PulseMemory, encoded
 from muster.git.record.form import (
     AGES,
     COMMITS,
@@ -34,8 +34,8 @@ from muster.git.record.form import (
 )
 from muster.git.record.renewals import RenewTime
 from muster.git.record.rows import drafted_rows
-from muster.git.relayrefs import agent_commits
 from muster.git.repository import Repository
+from muster.git.store.objects import object_id, tree_of
 from muster.version import __version__
 
 _MODE: Final = b"100644"

@@ -67,7 +67,7 @@ Content: TypeAlias = list[str | int] | str | dict[str, str]
 class RefRow:
     """A line of `refs/`: what a run knew of a ref. `files` is None if nothing was read of it; `digits` are those of the
     fraction of each of its renewals, and `skipped` what was not read: path, reason and detail. The others are as in
-    `muster.git.agents.AgentRef`."""
+    `muster.git.agents.refs.AgentRef`."""
 
     ref: str
     refused: tuple[str, str] | None = None

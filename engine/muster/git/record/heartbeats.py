@@ -8,9 +8,9 @@ from muster.data.agentref import is_collected, short_name, speaks_for
 from muster.data.codec import MalformedError
 from muster.git.enginecommits import EngineCommit
 from muster.git.errors import UnreadableError
-from muster.git.objects import commit_header, committer_seconds, format_of, object_id
 from muster.git.record.form import COMMITS, MAX_FILE_BYTES, parse_commits
 from muster.git.repository import Repository
+from muster.git.store.objects import commit_header, committer_seconds, format_of, object_id
 
 
 class DecidingHeartbeat(NamedTuple):

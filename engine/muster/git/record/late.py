@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentFiles, AgentRef
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import AgentFiles, AgentRef
 from muster.git.errors import UnreadableError
 from muster.git.record.form import LateRenewal
 from muster.git.record.renewals import RenewTime, without_renewals

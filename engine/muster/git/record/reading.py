@@ -19,14 +19,11 @@ from muster.data.findings import finding
 from muster.data.snapshot import AgentLimits, Agents, Skipped, Withheld
 from muster.data.times import format_time, try_time
 from muster.dataclass import dataclass
-from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentRef, RecordedContents
+from muster.git.agents.listing import AgentRefs
+from muster.git.agents.refs import AgentRef, RecordedContents
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.entries import DIRECTORY, REGULAR
 from muster.git.errors import UnreadableError
-from muster.git.objects import GitObject, object_id, raw_entries, tree_of
-from muster.git.paths import decode, is_data
-from muster.git.pulse_memory import decoded
+from muster.git.memory.pulses import decoded
 from muster.git.record.form import (
     MAX_BYTES,
     MAX_FILE_BYTES,
@@ -44,6 +41,9 @@ from muster.git.record.form import (
 )
 from muster.git.record.renewals import RenewTime
 from muster.git.repository import Repository
+from muster.git.store.entries import DIRECTORY, REGULAR
+from muster.git.store.objects import GitObject, object_id, raw_entries, tree_of
+from muster.git.store.paths import decode, is_data
 
 #: The folders of a record, and the most entries of all of it: 256 files of refs, 256 of pulses and a few others.
 _FOLDERS: Final = (REFS, PULSES)

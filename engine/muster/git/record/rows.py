@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from muster.data.codec import MalformedError, decode, encode
 from muster.data.snapshot import AgentLimits, Skipped
 from muster.dataclass import dataclass
-from muster.git.agents import AgentFiles, AgentRef
+from muster.git.agents.refs import AgentFiles, AgentRef
 from muster.git.errors import UnreadableError
 from muster.git.record.form import VERSION, Content, RefRow, row_content, row_line
 from muster.git.record.renewals import RenewTime, fits, has_renewal

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 from muster.git.errors import Pushed, RepositoryError, UnreadableError, complaint
 from muster.git.fastimport import CommitDraft, build_merge
 from muster.git.journal import JournalNote, noted
-from muster.git.objects import raw_entries
 from muster.git.push import (
     AFTERWARDS_SECONDS,
     LIMIT_SECONDS,
@@ -30,6 +29,7 @@ from muster.git.push import (
 from muster.git.record.draft import RecordDraft
 from muster.git.record.form import PULSES, REFS
 from muster.git.repository import Repository, list_refs
+from muster.git.store.objects import raw_entries
 
 #: The prefix of the branches with records.
 HEARD_REFS: Final = "refs/muster/heard/"

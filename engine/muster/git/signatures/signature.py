@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
 from muster.git.errors import IdentityError
-from muster.git.objects import commit_tree
 from muster.git.signatures.certificate import public_bytes
+from muster.git.store.objects import commit_tree
 
 _MAGIC: Final = b"SSHSIG"
 _BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"

@@ -10,8 +10,8 @@ condition itself. If agents need certificates, a request of its agent must be si
 but a cluster that is declared again and whose agent has not spoken is another one.
 
 If agents must sign (`Fleet.spec.agents.signing`), `AgentIdentityVerified` is decided for every accepted cluster with a
-ref. Signers are verified where refs are read (`muster.git.identities`); reports without a verified signer are not
-received, so the lease will expire.
+ref. Signers are verified where refs are read (`muster.git.agents.identities`); reports without a verified signer are
+not received, so the lease will expire.
 """
 
 from collections.abc import Iterator, Set

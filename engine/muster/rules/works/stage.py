@@ -2,7 +2,7 @@
 
 A set reads summaries: the state of each of its works, and the decisions of its placements. A work belongs to its
 cluster's neighbourhood. So orders are terms, and a run that has not looked at an ordered cluster looks at it next
-(`muster.run.affected`).
+(`muster.run.parts.affected`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,0 +1,1 @@
+"""Agents' refs: fetching them, reading them, what relays collect, who signed."""

@@ -1,0 +1,1 @@
+"""What is remembered between runs, in refs of its own."""

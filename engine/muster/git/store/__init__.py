@@ -1,0 +1,1 @@
+"""Objects, paths and processes: what git keeps, read as it is."""

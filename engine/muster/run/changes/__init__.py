@@ -1,0 +1,1 @@
+"""What a run changes, in the fleet's terms."""

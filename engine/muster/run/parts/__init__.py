@@ -1,0 +1,1 @@
+"""The part of a fleet that a run evaluates, and what makes it larger."""

@@ -1,0 +1,1 @@
+"""Whole fleets in shards: cut, evaluated by workers, and gathered."""
