@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-_EXPRESSION = re.compile(r"\$\{\{\s*([\w.]+)\s*\}\}")
+_EXPRESSION = re.compile(r"\$\{\{\s*([\w.]+(?: \|\| [\w.]+)*)\s*\}\}")
 
 
 def github_step(fleet: Path, workflow: str, name: str) -> dict[str, Any]:
@@ -82,7 +82,12 @@ def _value(word: str, values: Mapping[str, str]) -> str:
 
 
 def _filled(given: Mapping[str, object], values: Mapping[str, str]) -> dict[str, str]:
-    return {name: _EXPRESSION.sub(lambda one: values[one[1]], str(value)) for name, value in given.items()}
+    return {name: _EXPRESSION.sub(lambda match: _first(match[1], values), str(value)) for name, value in given.items()}
+
+
+def _first(words: str, values: Mapping[str, str]) -> str:
+    """The first of some values joined by `||` that is not empty. KeyError if the event has none of them."""
+    return next(values[word] for word in [*words.split(" || "), words] if values.get(word) or word == words)
 
 
 def run_gitlab(jobs: Path, job: str, environ: Mapping[str, str], cwd: Path) -> "subprocess.CompletedProcess[str]":

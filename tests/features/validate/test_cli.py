@@ -17,7 +17,7 @@ print(sum(name.startswith("muster") for name in sys.modules), code, *sorted(unus
 """
 #: So many modules of muster the hook may load. Each costs half a millisecond: import on use, or join what is always
 #: loaded together, before you raise it. Lower it when you can.
-_MOST = 200
+_MOST = 204
 
 
 def test_the_hook_imports_nothing_that_one_edited_cluster_does_not_need(tmp_path: Path) -> None:

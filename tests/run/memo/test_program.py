@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import muster
+from muster.run.memo import program
 from muster.run.memo.program import digest_of
 
 
@@ -30,6 +32,11 @@ def test_the_digest_is_that_of_the_files(source: Path, tmp_path: Path) -> None:
     assert digest_of((source,), tmp_path / "kept") == digest
     (source / "inner/b.yaml").write_text("b: 2\n")
     assert digest_of((source,), tmp_path / "kept") != digest
+
+
+def test_the_whole_program_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "digest_of", lambda roots, _kept: str(roots[0]))
+    assert program.this_program.__wrapped__() == str(Path(muster.__file__).resolve().parent)
 
 
 def test_files_are_not_read_again_while_size_and_times_are_the_same(source: Path, tmp_path: Path) -> None:

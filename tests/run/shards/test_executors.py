@@ -143,7 +143,7 @@ def started(folder: Path, script: str) -> Iterator[tuple[subprocess.Popen[bytes]
     process = subprocess.Popen(
         [sys.executable, str(folder / "script.py"), str(pids)],
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
     try:
         yield process, pids

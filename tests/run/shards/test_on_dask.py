@@ -33,7 +33,7 @@ class Cluster:
 
     def start(self, *arguments: str) -> None:
         """Start a scheduler or a worker."""
-        root = Path(__file__).parents[2]
+        root = Path(__file__).parents[3]
         env = {**os.environ, "PYTHONPATH": str(root), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         self.processes.append(
             subprocess.Popen(

@@ -33,7 +33,7 @@ def this_program() -> str:
 
     Computed once, because files that are replaced later are not what runs here.
     """
-    roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
+    roots = (Path(__file__).resolve().parents[2], bundle_path("policies"), bundle_path("schemas"))
     return digest_of(roots, _Kept.path)
 
 
