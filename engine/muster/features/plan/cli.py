@@ -19,9 +19,11 @@ from muster.cli.uncommitted import note_uncommitted
 from muster.data.kinds import DRILL
 from muster.data.printable import printable
 from muster.features.whatif.options import Supposed, supposed_options
+from muster.git.changes import changed_paths
 from muster.git.config import remotes
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
+from muster.git.store.paths import IGNORE_FILE, is_data
 
 if TYPE_CHECKING:
     from muster.data.finding import Finding
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from muster.features.plan.commenting import CommentApi
     from muster.features.plan.plan import BranchComparison
     from muster.git.agents.listing import AgentRefs
+    from muster.git.repository import Repository
     from muster.run.run import Settled
     from muster.run.shards.workers import Workers
 
@@ -246,9 +249,17 @@ def _branch(
     head = commit if commit == reading.snapshot.commit else reading.snapshot
     found = branch(repository, left, head, heard, now, kept)
     edits = derived_edits(repository, forked, rev or "HEAD")
-    drills = _drills(reading, left, heard, now) if found.head.last.fleet.of(DRILL) else []
+    drills = []
+    if found.head.last.fleet.of(DRILL) and (head is reading.snapshot or _changes_fleet(repository, left, commit)):
+        drills = _drills(reading, left, heard, now)
     new = with_waivers([*edits, *drills], (), now, found.base.findings)
     return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *new, *reading.unasked)))
+
+
+def _changes_fleet(repository: "Repository", left: str, commit: str) -> bool:
+    """Did more change than files that are no part of the fleet? Else no Drill can come out differently."""
+    changes = changed_paths(repository, left, commit)
+    return any(is_data(os.fsencode(change.path)) or change.path == IGNORE_FILE for change in changes)
 
 
 def _drills(reading: FleetReading, left: str, heard: "AgentRefs", now: datetime) -> "list[Finding]":
