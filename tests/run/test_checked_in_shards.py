@@ -105,7 +105,7 @@ def test_of_a_fleet_that_people_edit(tmp_path: Path, seed: int) -> None:
 
 
 def test_in_two_processes(tmp_path: Path) -> None:
-    assert compare(Editing.small(tmp_path / "fleet", 5, 10), tmp_path, 2, Processes(2, None, evaluate_shard), 20) == 2
+    assert compare(Editing.small(tmp_path / "fleet", 5, 10), tmp_path, 2, Processes(2, evaluate_shard), 20) == 2
 
 
 SET = """\

@@ -31,6 +31,7 @@ class ExpressionCache:
 
     def __init__(self, directory: Path, version: str) -> None:
         """Read the lines of the file. `load` parses each on request."""
+        self.directory = directory
         self._path = directory / f"expressions-{version}-{_FORMAT}.jsonl"
         self._lines: dict[str, bytes] = {}
         try:

@@ -4,7 +4,6 @@ Every command imports this module. What evaluates a fleet takes a large part of 
 it only if they need it.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -167,12 +166,10 @@ state_option = click.option(
 
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
-    from muster.cli.cache import usable_cache
-    from muster.run.shards.workers import Workers, workers_of
+    from muster.run.shards.workers import ONE_PER_CORE, workers_of
 
-    cache = usable_cache(os.environ)
     try:
-        return Workers(cache=cache) if value is None else replace(workers_of(value), cache=cache)
+        return ONE_PER_CORE if value is None else workers_of(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 

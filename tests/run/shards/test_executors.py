@@ -56,13 +56,13 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Living:
 
 def test_what_a_lost_worker_had_in_hand_is_decided_by_another(living: Living, tmp_path: Path) -> None:
     marker = tmp_path / "died"
-    done = decide_in_shards(living.question(), "", Processes(2, None, partial(dying, marker, 2)), 8)
+    done = decide_in_shards(living.question(), "", Processes(2, partial(dying, marker, 2)), 8)
     assert marker.stat().st_size == 3
     assert told(done.settled) == living.whole()
 
 
 def test_files_of_which_every_worker_dies_are_told_and_all_else_is_decided(living: Living, tmp_path: Path) -> None:
-    deadly = Processes(2, None, partial(dying, tmp_path / "died", 1000))
+    deadly = Processes(2, partial(dying, tmp_path / "died", 1000))
     done = answer(living.question(), None, Given(these=deadly))
     found = [one for one in done.settled.findings if "WorkerLost" in one.message]
     assert [one.file for one in found] == _FILES
@@ -76,7 +76,7 @@ def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living
     living.land(living.cold())
     path = "derived/managedclusters/c003.yaml"
     assert living.repo.show(path, "main")
-    deadly = Processes(2, None, partial(dying, tmp_path / "died", 1000))
+    deadly = Processes(2, partial(dying, tmp_path / "died", 1000))
     done = answer(living.question(), None, Given(these=deadly))
     assert [one.file for one in done.settled.findings if "WorkerLost" in one.message] == _FILES
     assert path not in done.settled.files
@@ -85,7 +85,7 @@ def test_a_cluster_that_kills_every_worker_keeps_what_was_derived(living: Living
 
 @pytest.mark.falls_back
 def test_an_error_in_a_worker_is_no_end(living: Living) -> None:
-    done = answer(living.question(), None, Given(these=Processes(2, None, raising)))
+    done = answer(living.question(), None, Given(these=Processes(2, raising)))
     assert "ZeroDivisionError" in done.looked_at
     assert told(done.settled) == living.whole()
 
@@ -118,7 +118,7 @@ shard = Shard(SharedContext('', None, datetime.now(UTC), (), True, True, True), 
 """
 RUN = """
 if __name__ == '__main__':
-    with Processes(2, None, partial(sleeping, Path(sys.argv[1]))) as found:
+    with Processes(2, partial(sleeping, Path(sys.argv[1]))) as found:
         list(found.decide([shard] * 9))
 """
 INTERRUPTED = """

@@ -93,7 +93,7 @@ def test_clusters_that_go_where_shards_take_two_passes(tmp_path: Path) -> None:
 
 
 def test_in_two_processes(tmp_path: Path) -> None:
-    with Processes(2, None, evaluate_shard) as two:
+    with Processes(2, evaluate_shard) as two:
         assert live(Living.small(tmp_path / "fleet", 5, 8), tmp_path, 5, Borrowed(two), (8,)) > 2
 
 

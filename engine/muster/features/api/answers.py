@@ -19,7 +19,7 @@ from muster.data.kinds import UnknownKind
 from muster.data.times import later
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.run.shards.workers import Workers
+from muster.run.shards.workers import ONE_PER_CORE
 
 #: How far a forecast may look ahead.
 MAX_SPAN = timedelta(days=30)
@@ -94,7 +94,7 @@ class Answers:
 
     def history(self, kind: str, name: str, namespace: str = "", since: timedelta = MAX_SPAN) -> Tree:
         """Return what `muster history KIND/NAME --since SINCE` says. NotAnswerable and NoSuchObject."""
-        from muster.features.history.history import history, history_document
+        from muster.features.history.history import history_document, history_of
 
         target, _ = _named(kind, name, namespace)
         start = later(self.now, -since)
@@ -105,17 +105,17 @@ class Answers:
             ids = object_ids(target)
         except UnknownKind as error:  # also: in a namespace that its kind does not have
             raise NotAnswerable(str(error)) from error
-        all_found = [history(repository, commit, id_, start, self.now) for id_ in ids]
-        if not any(found.known for found in all_found):
+        history = history_of(repository, commit, ids, start, self.now)
+        if history is None:
             raise NoSuchObject(f"no commit derives {target}")
-        return history_document(next((one for one in all_found if one.transitions or one.stays), all_found[0]))
+        return history_document(history)
 
     def plan(self) -> Tree:
         """Return what `muster plan` says."""
         from muster.features.plan.plan import plan_document, result_document
 
         instant = self.reading.instant(self.now)
-        settled = settle_reading(self.reading, instant.now, Workers())
+        settled = settle_reading(self.reading, instant.now, ONE_PER_CORE)
         settled = replace(settled, faults=settled.faults | instant.findings)
         return {**plan_document(settled), **result_document(settled)}
 

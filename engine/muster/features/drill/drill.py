@@ -127,7 +127,7 @@ def _rehearsed(outages: Iterable[OutageWork], workers: int) -> Iterator[tuple[tu
         return
     from muster.run.shards.executors import Processes
 
-    with Processes(workers, None, rehearse_outage) as processes:
+    with Processes(workers, rehearse_outage) as processes:
         for outage, steps in processes.decide(outages):
             yield outage.lost, steps if steps is not None else rehearse_outage(outage)
 

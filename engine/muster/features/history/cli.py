@@ -33,7 +33,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     from muster.cli.past import evaluated_revision
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
-    from muster.features.history.history import history, history_document, history_text, with_heartbeats
+    from muster.features.history.history import history_document, history_of, history_text
     from muster.git.repository import open_repository, resolve
 
     repository = open_repository(repo, os.environ)
@@ -44,11 +44,9 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
         ids = object_ids(target)
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
     with working("reading the history"):
-        all_found = [history(repository, commit, id_, start, now) for id_ in ids]
-    if not any(one.known for one in all_found):
+        found = history_of(repository, commit, ids, start, now)
+    if found is None:
         raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
-    found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
-    found = with_heartbeats(repository, commit, found)
     if rev and found.unrecorded:
         runs = "1 run" if found.unrecorded == 1 else f"{found.unrecorded} runs"
         click.echo(f"note: what {runs} heard from agents is not in this clone", err=True)

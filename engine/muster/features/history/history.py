@@ -158,7 +158,19 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
 
 
-def with_heartbeats(repository: Repository, commit: str, history: ObjectHistory) -> ObjectHistory:
+def history_of(
+    repository: Repository, commit: str, ids: Iterable[ObjectId], since: datetime, until: datetime
+) -> ObjectHistory | None:
+    """Return the history of the first of some objects of which there is one in these times, or else of the first at
+    all, with the heartbeats that decided; None if no commit derives any."""
+    histories = [history(repository, commit, id_, since, until) for id_ in ids]
+    if not any(one.known for one in histories):
+        return None
+    chosen = next((one for one in histories if one.transitions or one.stays), histories[0])
+    return _with_heartbeats(repository, commit, chosen)
+
+
+def _with_heartbeats(repository: Repository, commit: str, history: ObjectHistory) -> ObjectHistory:
     """Return a history up to a commit with the heartbeats that decided, as far as the records of runs have them."""
     runs = EngineCommits(repository, commit).among([step.commit for step in history.transitions if step.source])
     cluster = default_home(history.object)

@@ -98,9 +98,13 @@ def plan_together(trial: Rehearsal, branches: Mapping[str, str], now: datetime) 
     return together
 
 
+def _smaller_sets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [subset for size in range(1, len(names)) for subset in combinations(names, size)]
+
+
 def _share(together: BranchesTogether, names: tuple[str, ...]) -> bool:
     """Do all smaller sets merge, and do these branches change a common file, or their runs look at a common object?"""
-    smaller = [some for size in range(1, len(names)) for some in combinations(names, size)]
+    smaller = _smaller_sets(names)
     if any((name,) not in together.effects for name in names):
         return False
     alone = [together.effects[name,] for name in names]
@@ -145,7 +149,7 @@ def _values(found: Comparison) -> Iterator[tuple[str, str, str]]:
 def _only_together(
     together: BranchesTogether, names: tuple[str, ...], effects: BranchEffects
 ) -> Iterator[TogetherOnly]:
-    smaller = [some for size in range(1, len(names)) for some in combinations(names, size)]
+    smaller = _smaller_sets(names)
     known = {some: together.effects[some].values for some in smaller}
     for what, becomes in sorted(effects.values.items()):
         if all(values.get(what) != becomes for values in known.values()):

@@ -16,8 +16,6 @@ from muster.dataclass import dataclass
 from muster.run.change import Change
 from muster.run.run import Settled
 
-#: An outage that ends by news within this time was a false alarm, unless another time is given.
-FALSE_ALARM: Final = timedelta(minutes=10)
 _TRUE: Final = "True"
 
 

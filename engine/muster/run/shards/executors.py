@@ -62,12 +62,12 @@ class Here:
 class Processes(Generic[_W, _A]):
     """Answers shards, or other pieces of work, by `evaluate` in worker processes, which end with this one.
 
-    A server process that has done nothing else forks them, because this process may have threads. `cache` is the folder
-    of compiled expressions.
+    A server process that has done nothing else forks them, because this process may have threads. They keep compiled
+    expressions where this process does.
     """
 
-    def __init__(self, count: int, cache: Path | None, evaluate: Callable[[_W], _A]) -> None:
-        self._count, self._cache, self._evaluate = count, cache, evaluate
+    def __init__(self, count: int, evaluate: Callable[[_W], _A]) -> None:
+        self._count, self._evaluate = count, evaluate
         self._pool: ProcessPoolExecutor | None = None
         self._context = _context()
         self._others: frozenset[int | None] = frozenset()
@@ -129,7 +129,7 @@ class Processes(Generic[_W, _A]):
                 return self._pool.submit(self._evaluate, shard)
             self._stop(at_once=True)
         self._others = frozenset(process.pid for process in multiprocessing.active_children())
-        self._pool = ProcessPoolExecutor(self._count, self._context, _begin, (self._cache,))
+        self._pool = ProcessPoolExecutor(self._count, self._context, _begin, (_cache_directory(),))
         return self._pool.submit(self._evaluate, shard)
 
     def _stop(self, *, at_once: bool) -> None:
@@ -154,6 +154,13 @@ def _context() -> BaseContext:
 
 def _leave(number: int, _: object) -> None:
     sys.exit(128 + number)
+
+
+def _cache_directory() -> Path | None:
+    from muster.cel import cache as expressions
+
+    store = expressions.current()
+    return None if store is None else store.directory
 
 
 def _begin(cache: Path | None) -> None:

@@ -9,7 +9,7 @@ If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a w
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from muster.data.decision import Memory, Published, PulseKey
 from muster.data.kinds import FLEET, kind_of
@@ -23,7 +23,6 @@ from muster.fleet.leases import LEASE_SECONDS
 from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
-from muster.git.store.objects import Objects
 from muster.rules.checks.of_clusters import known_sets
 from muster.run.answer import RunAnswer
 from muster.run.homes import CONTEXT
@@ -43,6 +42,7 @@ from muster.run.shards.shard import Answered, Piece, Shard, ShardFiles, SharedCo
 if TYPE_CHECKING:
     from muster.run.shards.executors import Executor
 
+T = TypeVar("T")
 #: How often a run may start again because an assumption about the fleet was wrong.
 _MOST_ROUNDS: Final = 6
 
@@ -64,17 +64,9 @@ def decide_in_shards(question: Question, why: str, executor: "Executor", files: 
 
     WholeNeeded if shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
     """
-    listed, aside = _listing(question)
-    with executor:
-        run = _Sharded(question, aside, question.repository.objects, executor, files)
-        for _ in range(_MOST_ROUNDS):
-            try:
-                run.cut_up(listed or _listing(question)[0])
-                listed = []
-                return run.answer(why)
-            except _Anew:
-                continue
-        raise WholeNeeded("what all share does not come to rest")
+    return _in_shards(
+        question, executor, lambda aside: _Sharded(question, aside, executor, files), lambda run: run.answer(why)
+    )
 
 
 def check_in_shards(
@@ -85,28 +77,34 @@ def check_in_shards(
 
     WholeNeeded if shards cannot check the fleet.
     """
+
+    def begin(aside: frozenset[str]) -> _Sharded:
+        return _Sharded(question, aside, executor, files, fresh=False, adapters=True, lease_floor=0, sets=frozenset())
+
+    try:
+        return _in_shards(question, executor, begin, lambda run: run.check(check))
+    except Killing as killing:
+        raise WholeNeeded("workers died of some files") from killing
+
+
+def _in_shards(
+    question: Question,
+    executor: "Executor",
+    begin: "Callable[[frozenset[str]], _Sharded]",
+    ask: "Callable[[_Sharded], T]",
+) -> T:
+    """Cut the fleet and ask, again while an assumption about it was wrong. `begin` makes the run, given the paths of
+    the files that `.musterignore` names."""
     listed, aside = _listing(question)
     with executor:
-        run = _Sharded(
-            question,
-            aside,
-            question.repository.objects,
-            executor,
-            files,
-            fresh=False,
-            adapters=True,
-            lease_floor=0,
-            sets=frozenset(),
-        )
+        run = begin(aside)
         for _ in range(_MOST_ROUNDS):
             try:
                 run.cut_up(listed or _listing(question)[0])
                 listed = []
-                return run.check(check)
+                return ask(run)
             except _Anew:
                 continue
-            except Killing as killing:
-                raise WholeNeeded("workers died of some files") from killing
         raise WholeNeeded("what all share does not come to rest")
 
 
@@ -125,7 +123,6 @@ class _Sharded:
 
     question: Question
     aside: frozenset[str]
-    objects: Objects
     executor: "Executor"
     files: int
     policies: frozenset[str] = frozenset()
@@ -206,7 +203,7 @@ class _Sharded:
         self.published = _published(question.remembered.memory)
 
     def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
-        for answer in self.objects.read(oids):
+        for answer in self.question.repository.objects.read(oids):
             if isinstance(answer, UnreadableError):
                 raise WholeNeeded("git cannot read a file")  # deciding the whole fleet reports which one
             yield answer.content

@@ -19,11 +19,10 @@ DASK: Final = "dask://"
 @dataclass(frozen=True, slots=True)
 class Workers:
     """What decides a whole fleet: `count` processes (None: one per core for a large fleet), or the workers of a Dask
-    cluster, by its scheduler's address or file. `cache` is the folder of compiled expressions."""
+    cluster, by its scheduler's address or file."""
 
     count: int | None = None
     dask: str = ""
-    cache: Path | None = None
     files: int = FILES
 
     def executor(self, files: int) -> "Executor | None":
@@ -38,7 +37,7 @@ class Workers:
         from muster.run.shards.evaluation import evaluate_shard
         from muster.run.shards.executors import Here, Processes
 
-        return Processes(count, self.cache, evaluate_shard) if count > 1 else Here()
+        return Processes(count, evaluate_shard) if count > 1 else Here()
 
 
 #: One process for each core if a fleet is large.
