@@ -75,10 +75,10 @@ class Answers:
         if len(ids) != 1:
             raise _one_of(target, ids)
         try:
-            found = explain(run, witness, ids[0], field)
+            explanation = explain(run, witness, ids[0], field)
         except NothingDecided as error:
             raise NotAnswerable(str(error)) from error
-        return explanation_document(found, blame_in(self.reading, self.now))
+        return explanation_document(explanation, blame_in(self.reading, self.now))
 
     def forecast(self, span: timedelta) -> Tree:
         """Return what `muster forecast --for SPAN` says. NotAnswerable for a span that is too long."""

@@ -84,7 +84,7 @@ def server(repo: Path, rev: str | None, clock: Callable[[], datetime]) -> MCPSer
 
 
 def _span(text: str) -> timedelta:
-    found = try_span(text)
-    if found is None:
+    span = try_span(text)
+    if span is None:
         raise ToolError(f"{text!r} is not a duration such as 90m, 8h or 7d")
-    return found
+    return span

@@ -63,10 +63,10 @@ class _Question:
 
     def span(self, name: str, default: timedelta) -> timedelta:
         text = self.values.get(name, "")
-        found = try_span(text) if text else default
-        if found is None or not timedelta() < found <= timedelta(days=3650):
+        span = try_span(text) if text else default
+        if span is None or not timedelta() < span <= timedelta(days=3650):
             raise BadRequest(f"{name}: {text!r} is not a duration such as 90m or 8h")
-        return found
+        return span
 
     @property
     def named(self) -> tuple[str, str, str]:
@@ -168,11 +168,11 @@ class FleetApi:
 
     def _cacheable(self, request: HttpRequest, body: bytes, about: Mapping[str, str]) -> Response:
         tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        known = {"ETag": tag, "Cache_Control": "private, no-cache", **about, **self._headers}
+        headers = {"ETag": tag, "Cache_Control": "private, no-cache", **about, **self._headers}
         tags = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
         if tag in tags or "*" in tags:
-            return response(HTTPStatus.NOT_MODIFIED, b"", **known)
-        return response(HTTPStatus.OK, body, Content_Type=_JSON, **known)
+            return response(HTTPStatus.NOT_MODIFIED, b"", **headers)
+        return response(HTTPStatus.OK, body, Content_Type=_JSON, **headers)
 
     def _problem(self, status: HTTPStatus, message: str, **headers: str) -> Response:
         body = json_text({"error": message[:2000]}).encode("utf-8", "replace")

@@ -76,7 +76,7 @@ class _Spells:
 
     @property
     def all(self) -> tuple[Spell, ...]:
-        return tuple(sorted((*self.ended, *self.going.values()), key=lambda one: (one.begin, one.name)))
+        return tuple(sorted((*self.ended, *self.going.values()), key=lambda spell: (spell.begin, spell.name)))
 
 
 @dataclass
@@ -100,11 +100,11 @@ class _World:
 
     def chosen(self) -> dict[str, list[str]]:
         """The clusters of each Placement, sorted."""
-        found: dict[str, list[str]] = {}
+        by_placement: dict[str, list[str]] = {}
         for key, fact in self.facts.items():
             if key.startswith("PlacementDecision/") and fact is not None:
-                found.setdefault(fact["placement"], []).extend(fact["clusters"])
-        return {placement: sorted(names) for placement, names in found.items()}
+                by_placement.setdefault(fact["placement"], []).extend(fact["clusters"])
+        return {placement: sorted(names) for placement, names in by_placement.items()}
 
     def subject(self, subject: str, obj: Object, chosen: Mapping[str, Sequence[str]]) -> Tree:
         """What an expression sees of an object."""
@@ -123,7 +123,9 @@ class _World:
                 for name in chosen.get(key, ())
             ]
         elif subject == "ingress":
-            fact["backends"] = [{**one, "available": self._available(one["cluster"])} for one in fact["backends"]]
+            fact["backends"] = [
+                {**backend, "available": self._available(backend["cluster"])} for backend in fact["backends"]
+            ]
         return {**names, **fact}
 
     def _available(self, cluster: str) -> bool:
@@ -153,7 +155,12 @@ def cells_of(
     world.before = {placement: frozenset(names) for placement, names in world.chosen().items()}
     world.facts.update(facts)
     rules = {subject: [rule for rule in drill.rules if rule.subject == subject] for subject in SUBJECTS}
-    objects = [(subject, obj) for subject, own in rules.items() if own for obj in fleet.of(SUBJECTS[subject][0])]
+    objects = [
+        (subject, obj)
+        for subject, subject_rules in rules.items()
+        if subject_rules
+        for obj in fleet.of(SUBJECTS[subject][0])
+    ]
     broken, held = ({obj.id: _Spells() for _, obj in objects} for _ in range(2))
     last: dict[ObjectId, tuple[Tree, Mapping[str, tuple[str, ...]]]] = {}
     for step in steps:
@@ -164,26 +171,30 @@ def cells_of(
         chosen, holding = world.chosen(), _holding(step)
         for subject, obj in objects:
             seen = world.subject(subject, obj, chosen)
-            known = last.get(obj.id)
-            if known is None or known[0] != seen:
-                known = last[obj.id] = (seen, dict(_states(rules[subject], subject, seen)))
-            broken[obj.id].see(at, known[1])
-            concerned = [str(obj.id), *(f"{MANAGED_CLUSTER.name}/{one}" for one in chosen.get(str(obj.id), ()))]
-            rules_holding = sorted({rule for one in concerned for rule in holding.get(one, ())})
+            last_states = last.get(obj.id)
+            if last_states is None or last_states[0] != seen:
+                last_states = last[obj.id] = (seen, dict(_states(rules[subject], subject, seen)))
+            broken[obj.id].see(at, last_states[1])
+            concerned = [str(obj.id), *(f"{MANAGED_CLUSTER.name}/{cluster}" for cluster in chosen.get(str(obj.id), ()))]
+            rules_holding = sorted({rule for concerned_id in concerned for rule in holding.get(concerned_id, ())})
             held[obj.id].see(at, {f"held by {rule}": () for rule in rules_holding})
-    return [Cell(obj.id, broken[obj.id].all, held[obj.id].all) for _, obj in sorted(objects, key=lambda one: one[1].id)]
+    return [
+        Cell(obj.id, broken[obj.id].all, held[obj.id].all) for _, obj in sorted(objects, key=lambda pair: pair[1].id)
+    ]
 
 
 def _holding(step: OutageStep) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    by_object: dict[str, set[str]] = {}
     for object_, _, rule in step.held:
-        found.setdefault(object_, set()).add(rule)
-    return found
+        by_object.setdefault(object_, set()).add(rule)
+    return by_object
 
 
 def _states(rules: Iterable[DrillRule], subject: str, seen: Tree) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The forbidden states that are there, with the clusters that joined and are not available."""
-    gained = tuple(one["name"] for one in seen.get("clusters", ()) if one["gained"] and not one["available"])
+    gained = tuple(
+        cluster["name"] for cluster in seen.get("clusters", ()) if cluster["gained"] and not cluster["available"]
+    )
     for rule in rules:
         result: cel.EvaluationResult = rule.when.run({subject: seen})
         if result.error is not None:

@@ -54,7 +54,7 @@ def command(names: tuple[str, ...], source: options.Source, workers: "Workers", 
         for number, result in enumerate(results):
             sys.stdout.write("\n" if number else "")
             print_result(result)
-    return report([found for result in results for found in result.findings])
+    return report([finding for result in results for finding in result.findings])
 
 
 def drilled(
@@ -72,9 +72,11 @@ def drilled(
     with rehearsed(reading) as trial:
         fleet = check_snapshot(snapshot_of(trial))
         drills = fleet.compiled.of(Drill)
-        known = [drill.id.name for drill in drills]
-        if strange := next((name for name in names if name not in known), None):
-            raise click.UsageError(f"no sound Drill is called {strange!r}; {did_you_mean(strange, known)}".rstrip("; "))
+        declared = [drill.id.name for drill in drills]
+        if strange := next((name for name in names if name not in declared), None):
+            raise click.UsageError(
+                f"no sound Drill is called {strange!r}; {did_you_mean(strange, declared)}".rstrip("; ")
+            )
         chosen = [drill for drill in drills if not names or drill.id.name in names]
         start = reading.instant(now).now
         return run_drills(trial, fleet, chosen, start, cache=usable_cache(os.environ), workers=workers or cores())

@@ -38,8 +38,8 @@ class DrillResult:
     def findings(self) -> list[Finding]:
         """What is wrong with it: a finding for each forbidden state in a cell."""
         broken = ((domain, cell, spell) for domain, cells in self.rows for cell in cells for spell in cell.broken)
-        found = [self._finding(domain, cell, spell) for domain, cell, spell in broken]
-        return [self.empty] if self.empty is not None else found
+        findings = [self._finding(domain, cell, spell) for domain, cell, spell in broken]
+        return [self.empty] if self.empty is not None else findings
 
     def cases(self) -> Iterator[tuple[str, Place, tuple[str, ...]]]:
         """Yield the name of each domain, the place of the Drill, and what fails there."""
@@ -104,20 +104,20 @@ def _outages(
     if not wanted:
         return {}, {}
     memo = OutageMemo.of(cache, trial, start)
-    known = {lost: memo.known(lost, until) for lost, until in wanted.items()}
-    missing = [lost for lost, steps in known.items() if steps is None]
-    found = {lost: steps for lost, steps in known.items() if steps is not None}
+    remembered = {lost: memo.known(lost, until) for lost, until in wanted.items()}
+    missing = [lost for lost, steps in remembered.items() if steps is None]
+    finished = {lost: steps for lost, steps in remembered.items() if steps is not None}
     if not missing and memo.facts is not None:
-        return memo.facts, found
+        return memo.facts, finished
     until = max(wanted.values())
     base = outage_base(trial, fleet, start, until)
     memo.keep_facts(base.facts)
-    doing(RunStep.REHEARSING, len(found), len(wanted))
+    doing(RunStep.REHEARSING, len(finished), len(wanted))
     for lost, steps in _rehearsed(map(base.outage, missing), workers):
-        found[frozenset(lost)] = steps
+        finished[frozenset(lost)] = steps
         memo.keep(lost, until, steps)
-        doing(RunStep.REHEARSING, len(found), len(wanted))
-    return base.facts, found
+        doing(RunStep.REHEARSING, len(finished), len(wanted))
+    return base.facts, finished
 
 
 def _rehearsed(outages: Iterable[OutageWork], workers: int) -> Iterator[tuple[tuple[str, ...], tuple[OutageStep, ...]]]:
@@ -145,10 +145,10 @@ def broken_by(
     if not failing:
         return []
     fleet = check_snapshot(snapshot_of(before))
-    known = [drill for drill in fleet.compiled.of(Drill) if drill.id in failing]
+    same_drills = [drill for drill in fleet.compiled.of(Drill) if drill.id in failing]
     earlier = {
-        found.message
-        for result in run_drills(before, fleet, known, start, cache=cache, workers=workers)
-        for found in result.findings
+        finding.message
+        for result in run_drills(before, fleet, same_drills, start, cache=cache, workers=workers)
+        for finding in result.findings
     }
-    return [found for result in failing.values() for found in result.findings if found.message not in earlier]
+    return [finding for result in failing.values() for finding in result.findings if finding.message not in earlier]

@@ -55,13 +55,21 @@ def _fact(id_: ObjectId, body: Tree) -> Tree:
     if kind is PLACEMENT:
         return {"satisfied": _status(body, "PlacementSatisfied") == "True"}
     if kind is PLACEMENT_DECISION:
-        named = [one["clusterName"] for one in mappings_at(body, "status", "decisions") if one.get("clusterName")]
+        named = [
+            decision["clusterName"]
+            for decision in mappings_at(body, "status", "decisions")
+            if decision.get("clusterName")
+        ]
         placement = mapping_at(body, "metadata", "labels").get(PLACEMENT_LABEL, "")
         return {"placement": str(PLACEMENT.id(str(placement), id_.namespace)), "clusters": named}
     if kind is CLUSTER_POOL:
         return {name: _number(dig(body, "status", name)) for name in ("size", "ready", "standby")}
     if kind is ROLLOUT:
-        reasons = (one.get("reason") for one in mappings_at(body, "status", "conditions") if one["type"] == ROLLED_OUT)
+        reasons = (
+            condition.get("reason")
+            for condition in mappings_at(body, "status", "conditions")
+            if condition["type"] == ROLLED_OUT
+        )
         texts = {name: _text(dig(body, "status", name)) for name in ("revision", "completed", "stage")}
         return {**texts, "reason": next(reasons, "") or ""}
     blocked = set(dig(body, "status", "trafficBlockClusters") or ())
@@ -75,8 +83,12 @@ def _fact(id_: ObjectId, body: Tree) -> Tree:
 
 
 def _status(body: Tree, type_: str) -> str | None:
-    found = (one.get("status") for one in mappings_at(body, "status", "conditions") if one.get("type") == type_)
-    return next(found, None)
+    statuses = (
+        condition.get("status")
+        for condition in mappings_at(body, "status", "conditions")
+        if condition.get("type") == type_
+    )
+    return next(statuses, None)
 
 
 def _number(value: Tree) -> int:

@@ -82,7 +82,7 @@ def _forget_old(folder: Path) -> None:
 
 def _read(path: Path) -> tuple[Facts | None, dict[tuple[str, ...], tuple[str, tuple[OutageStep, ...]]]]:
     facts: Facts | None = None
-    found: dict[tuple[str, ...], tuple[str, tuple[OutageStep, ...]]] = {}
+    outages: dict[tuple[str, ...], tuple[str, tuple[OutageStep, ...]]] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
@@ -93,6 +93,9 @@ def _read(path: Path) -> tuple[Facts | None, dict[tuple[str, ...], tuple[str, tu
             if "facts" in row:
                 facts = dict(row["facts"])
             else:
-                steps = [OutageStep(at, own, tuple(tuple(one) for one in held)) for at, own, held in row["steps"]]
-                found[tuple(row["lost"])] = (row["until"], tuple(steps))
-    return facts, found
+                steps = [
+                    OutageStep(at, step_facts, tuple(tuple(effect) for effect in held))
+                    for at, step_facts, held in row["steps"]
+                ]
+                outages[tuple(row["lost"])] = (row["until"], tuple(steps))
+    return facts, outages

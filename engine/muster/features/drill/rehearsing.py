@@ -65,9 +65,9 @@ class OutageWork:
 def rehearse_outage(outage: OutageWork) -> tuple[OutageStep, ...]:
     """Rehearse an outage: the first step is the start."""
     repository = open_repository(outage.folder, outage.environ)
-    own = outage.state.with_name(f"{uuid.uuid4().hex}.sqlite")
+    state_copy = outage.state.with_name(f"{uuid.uuid4().hex}.sqlite")
     try:
-        state = copy_of(outage.state, own)
+        state = copy_of(outage.state, state_copy)
         trial = Rehearsal(repository, repository, outage.commit, outage.heard, outage.memory, state)
         trial.suppose(outage.edits)
         steps = tuple(
@@ -78,7 +78,7 @@ def rehearse_outage(outage: OutageWork) -> tuple[OutageStep, ...]:
             state.close()
         return steps
     finally:
-        for path in companions(own):
+        for path in companions(state_copy):
             with suppress(FileNotFoundError):
                 path.unlink()
 
@@ -96,7 +96,7 @@ def _changed_facts(settled: Settled) -> dict[str, Tree]:
 
 def _held(settled: Settled) -> tuple[tuple[str, str, str], ...]:
     held = settled.last.fleet.held
-    return tuple((str(one.object), one.effect, one.because.rule.partition("#")[0]) for one in held)
+    return tuple((str(effect.object), effect.effect, effect.because.rule.partition("#")[0]) for effect in held)
 
 
 @dataclass(frozen=True, slots=True)

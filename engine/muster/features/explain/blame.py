@@ -23,10 +23,10 @@ def blame_in(reading: FleetReading, now: datetime) -> Callable[[Place], str]:
         if ref and reading.past is not None:
             return reading.past.heartbeat(ref)
         revision = reading.tip_of(ref) if ref else commit
-        found = line_author(repository, revision, path, place.line) if revision else None
-        if found is None:
+        author = line_author(repository, revision, path, place.line) if revision else None
+        if author is None:
             return ""
-        when = ago(found.time, now) if found.time <= now else f"on {found.time:%Y-%m-%d}"
-        return f"{found.commit} by {found.author}, {when}"
+        when = ago(author.time, now) if author.time <= now else f"on {author.time:%Y-%m-%d}"
+        return f"{author.commit} by {author.author}, {when}"
 
     return blame

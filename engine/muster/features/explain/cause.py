@@ -67,13 +67,13 @@ class _FilesAtEnds:
 
     def with_lines(self, chosen: Collection[ChangedLines]) -> dict[str, bytes | None]:
         """The files with these changes alone."""
-        found: dict[str, bytes | None] = {}
+        files: dict[str, bytes | None] = {}
         for path in {change.path for change in chosen}:
-            own = {(change.line, change.removed, change.added) for change in chosen if change.path == path}
-            found[path] = b"".join(self._lines(path, own))
+            of_path = {(change.line, change.removed, change.added) for change in chosen if change.path == path}
+            files[path] = b"".join(self._lines(path, of_path))
             if any(change.whole for change in chosen if change.path == path):
-                found[path] = self.after[path]
-        return found
+                files[path] = self.after[path]
+        return files
 
     def _lines(self, path: str, chosen: Collection[tuple[int, tuple[str, ...], tuple[str, ...]]]) -> Iterator[bytes]:
         for change, old in self._blocks(path):
@@ -129,7 +129,7 @@ class _SetSearch(Generic[_T]):
             if smaller is not None:
                 kept, parts = smaller, 2
                 continue
-            rests = ([one for one in kept if one not in chunk] for chunk in chunks) if len(chunks) > 2 else iter(())
+            rests = ([item for item in kept if item not in chunk] for chunk in chunks) if len(chunks) > 2 else iter(())
             rest = next((rest for rest in rests if self.test(rest)), None)
             if rest is not None:
                 kept, parts = rest, max(parts - 1, 2)
@@ -143,20 +143,20 @@ class _SetSearch(Generic[_T]):
         """A set of which no proper subset suffices; and whether no smaller set of the items does. Smaller sets are
         tried, smallest first, while they are few; else all proper subsets, or if these are too many, only those without
         one item."""
-        found = self.reduced(items)
-        for size in range(1, len(found)):
+        reduced = self.reduced(items)
+        for size in range(1, len(reduced)):
             if sum(comb(len(items), smaller) for smaller in range(1, size + 1)) > _MOST_SMALLER:
-                return self._without_subsets(found), False
-            better = next((list(some) for some in combinations(items, size) if self.test(some)), None)
+                return self._without_subsets(reduced), False
+            better = next((list(subset) for subset in combinations(items, size) if self.test(subset)), None)
             if better is not None:
                 return better, True
-        return found, True
+        return reduced, True
 
-    def _without_subsets(self, found: list[_T]) -> list[_T]:
-        if 2 ** len(found) > _MOST_SMALLER:
-            return found
-        subsets = (list(some) for size in range(1, len(found)) for some in combinations(found, size))
-        return next((some for some in subsets if self.test(some)), found)
+    def _without_subsets(self, reduced: list[_T]) -> list[_T]:
+        if 2 ** len(reduced) > _MOST_SMALLER:
+            return reduced
+        subsets = (list(subset) for size in range(1, len(reduced)) for subset in combinations(reduced, size))
+        return next((subset for subset in subsets if self.test(subset)), reduced)
 
 
 def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now: datetime, wanted: Wanted) -> Cause:
@@ -176,7 +176,8 @@ def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now
         return None if blob is None else trial.repository.objects.blob(blob.oid)
 
     files = _FilesAtEnds(
-        {one.path: content(one.old) for one in changed}, {one.path: content(one.new) for one in changed}
+        {file_change.path: content(file_change.old) for file_change in changed},
+        {file_change.path: content(file_change.new) for file_change in changed},
     )
 
     def values(edits: Mapping[str, bytes | None]) -> Mapping[str, Tree]:
@@ -230,13 +231,13 @@ def cause_document(cause: Cause, id_: ObjectId) -> Tree:
         "smallest": cause.smallest,
         "changes": [
             {
-                "path": one.path,
-                "line": one.line,
-                "whole": one.whole or None,
-                "removed": [] if one.whole else list(one.removed),
-                "added": [] if one.whole else list(one.added),
+                "path": change.path,
+                "line": change.line,
+                "whole": change.whole or None,
+                "removed": [] if change.whole else list(change.removed),
+                "added": [] if change.whole else list(change.added),
             }
-            for one in cause.changes
+            for change in cause.changes
         ],
     }
 

@@ -63,19 +63,19 @@ def find_ways(trial: Rehearsal, fleet: Fleet, placement: ObjectId, cluster: str,
     if chooses():
         return Ways((), chosen=True)
     candidates = list(_candidates(fleet, placement, cluster, taints))
-    found = []
-    for number, one in enumerate(candidates):
+    ways = []
+    for number, candidate in enumerate(candidates):
         doing(RunStep.REHEARSING, number, len(candidates))
-        if chooses(one):
-            found.append(one.text)
+        if chooses(candidate):
+            ways.append(candidate.text)
     larger = [_number(placement, count) for count in _numbers(fleet, placement)]
-    enough = next((one for one in larger if chooses(one)), None)
+    enough = next((candidate for candidate in larger if chooses(candidate)), None)
     if enough is not None:
-        found.append(enough.text)
-    if not found:
+        ways.append(enough.text)
+    if not ways:
         pairs = combinations([*candidates, *larger[:_MORE_OF_PAIRS]], 2)
-        found = [f"{one.text} and {two.text}" for one, two in pairs if chooses(one, two)][:_MOST_PAIRS]
-    return Ways(tuple(found), _waiting(trial, placement, cluster, now))
+        ways = [f"{first.text} and {second.text}" for first, second in pairs if chooses(first, second)][:_MOST_PAIRS]
+    return Ways(tuple(ways), _waiting(trial, placement, cluster, now))
 
 
 def _waiting(trial: Rehearsal, placement: ObjectId, cluster: str, now: datetime) -> datetime | None:
@@ -105,7 +105,7 @@ def _candidates(
         yield CandidateChange(
             f"remove its taint {taint.get('key')}:{taint.get('effect')}",
             declared.id,
-            lambda spec, gone=taint: {**spec, "taints": [one for one in spec.get("taints") or () if one != gone]},  # type: ignore[misc]
+            lambda spec, gone=taint: {**spec, "taints": [other for other in spec.get("taints") or () if other != gone]},  # type: ignore[misc]
         )
     for key in sorted({str(taint.get("key")) for taint in taints}):
         yield CandidateChange(

@@ -132,12 +132,12 @@ def _of_cloud(item: Mapping[str, Tree], number: int) -> JoiningCluster | None:
     """A cluster in a listing; None for another shape. Its context is the one that the cloud's command writes."""
     if isinstance(item.get("Name"), str) and isinstance(item.get("Region"), str):
         return JoiningCluster(item["Name"], "", {"cloud": "eks", "region": item["Region"]}, number)
-    found, location = item.get("name"), item.get("location")
-    if not isinstance(found, str) or not isinstance(location, str):
+    name, location = item.get("name"), item.get("location")
+    if not isinstance(name, str) or not isinstance(location, str):
         return None
     if str(item.get("id", "")).lower().startswith("/subscriptions/"):
-        return JoiningCluster(found, found, {"cloud": "aks", "region": location}, number)
+        return JoiningCluster(name, name, {"cloud": "aks", "region": location}, number)
     _, projects, rest = str(item.get("selfLink", "")).partition("/projects/")
     project = rest.partition("/")[0]
-    context = f"gke_{project}_{location}_{found}" if projects else ""
-    return JoiningCluster(found, context, {"cloud": "gke", "region": location}, number)
+    context = f"gke_{project}_{location}_{name}" if projects else ""
+    return JoiningCluster(name, context, {"cloud": "gke", "region": location}, number)

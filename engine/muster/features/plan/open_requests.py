@@ -20,14 +20,14 @@ def open_requests(repository: Repository, environ: Mapping[str, str]) -> dict[st
     Commits that are missing are fetched. RepositoryError if the forge or the remote does not answer, or if the
     environment names no forge."""
     branch = current_branch(repository) or "main"
-    found = {name: commit for name, commit in _listed(environ, branch) if is_object_id(commit)}
-    missing = [commit for commit in found.values() if not has_commit(repository.git, commit)]
+    commits = {name: commit for name, commit in _listed(environ, branch) if is_object_id(commit)}
+    missing = [commit for commit in commits.values() if not has_commit(repository.git, commit)]
     if missing:
-        known = likely_first(repository, remotes(repository))
-        if not known:
+        remote_names = likely_first(repository, remotes(repository))
+        if not remote_names:
             raise RepositoryError("the commits of open pull requests are not here, and there is no remote", "add one")
-        fetch_commits(repository, remote=known[0], commits=missing)
-    return found
+        fetch_commits(repository, remote=remote_names[0], commits=missing)
+    return commits
 
 
 def _listed(environ: Mapping[str, str], branch: str) -> Iterator[tuple[str, str]]:

@@ -108,9 +108,9 @@ def _share(together: BranchesTogether, names: tuple[str, ...]) -> bool:
     if any((name,) not in together.effects for name in names):
         return False
     alone = [together.effects[name,] for name in names]
-    objects = frozenset.intersection(*(one.looked_at for one in alone))
-    paths = frozenset.intersection(*(one.paths for one in alone))
-    return bool(objects or paths) and all(some in together.effects for some in smaller)
+    objects = frozenset.intersection(*(effects.looked_at for effects in alone))
+    paths = frozenset.intersection(*(effects.paths for effects in alone))
+    return bool(objects or paths) and all(subset in together.effects for subset in smaller)
 
 
 def _merged(repository: Repository, onto: str, commit: str) -> str | list[str]:
@@ -136,31 +136,31 @@ def _effects(trial: Rehearsal, merged: str, now: datetime) -> BranchEffects:
     return BranchEffects(subject_line(compared.comparison.changes), values, before, looked_at, paths)
 
 
-def _values(found: Comparison) -> Iterator[tuple[str, str, str]]:
+def _values(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
     """What differs, what it was and what it becomes. People's own edits are no effects."""
-    for change in found.changes:
+    for change in comparison.changes:
         if change.fact.sort not in ("set", "label", "annotation", "edited", "held"):
             yield f"{change.object}: {change.field}", change.before or "-", change.after or "gone"
-    yield from ((f"{one.object}: {one.effect}", "-", f"held: {one.reason}") for one in found.held)
-    yield from ((f"{one.object}: {one.effect} held", "held", "no longer") for one in found.released)
-    yield from ((f"{one.code}: {one.message}", "-", "a finding") for one in found.found)
+    yield from ((f"{item.object}: {item.effect}", "-", f"held: {item.reason}") for item in comparison.held)
+    yield from ((f"{item.object}: {item.effect} held", "held", "no longer") for item in comparison.released)
+    yield from ((f"{item.code}: {item.message}", "-", "a finding") for item in comparison.found)
 
 
 def _only_together(
     together: BranchesTogether, names: tuple[str, ...], effects: BranchEffects
 ) -> Iterator[TogetherOnly]:
     smaller = _smaller_sets(names)
-    known = {some: together.effects[some].values for some in smaller}
+    values_of = {subset: together.effects[subset].values for subset in smaller}
     for what, becomes in sorted(effects.values.items()):
-        if all(values.get(what) != becomes for values in known.values()):
-            alone = tuple((name, known[name,][what]) for name in names if what in known[name,])
+        if all(values.get(what) != becomes for values in values_of.values()):
+            alone = tuple((name, values_of[name,][what]) for name in names if what in values_of[name,])
             yield TogetherOnly(names, what, effects.before[what], becomes, alone)
-    for what in sorted({what for name in names for what in known[name,]} - effects.values.keys()):
+    for what in sorted({what for name in names for what in values_of[name,]} - effects.values.keys()):
         # Undone; but not if a smaller set undoes it already.
-        changed = [name for name in names if what in known[name,]]
-        if all(what in values for some, values in known.items() if set(changed) & set(some)):
+        changed = [name for name in names if what in values_of[name,]]
+        if all(what in values for subset, values in values_of.items() if set(changed) & set(subset)):
             before = together.effects[changed[0],].before[what]
-            yield TogetherOnly(names, what, before, before, tuple((name, known[name,][what]) for name in changed))
+            yield TogetherOnly(names, what, before, before, tuple((name, values_of[name,][what]) for name in changed))
 
 
 def _conflict(names: tuple[str, ...], paths: Sequence[str]) -> Finding:
@@ -179,7 +179,7 @@ def together_text(together: BranchesTogether) -> str:
         for (name, *more), effects in sorted(together.effects.items())
         if not more
     ]
-    lines += [_only_line(one) for one in together.only]
+    lines += [_only_line(entry) for entry in together.only]
     sets = len(together.effects) - sum(len(names) == 1 for names in together.effects)
     skipped = f"; {together.skipped} share nothing" if together.skipped else ""
     tried = f"{sets} set{'' if sets == 1 else 's'} of branches tried together{skipped}"
@@ -190,14 +190,14 @@ def together_text(together: BranchesTogether) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def _only_line(one: TogetherOnly) -> str:
-    who = f"{', '.join(one.branches[:-1])} and {one.branches[-1]}"
-    if one.before == one.after:
-        undone = "; ".join(f"{name} alone: {value}" for name, value in one.alone)
-        return f"{who}: {one.what} stays {one.after}; {undone}"
-    others = "; ".join(f"{name} alone: {value}" for name, value in one.alone)
-    nobody = "neither alone" if len(one.branches) == 2 else "no two of them"
-    return f"{who}: {one.what} {one.before} -> {one.after}; {others or nobody}"
+def _only_line(entry: TogetherOnly) -> str:
+    who = f"{', '.join(entry.branches[:-1])} and {entry.branches[-1]}"
+    if entry.before == entry.after:
+        undone = "; ".join(f"{name} alone: {value}" for name, value in entry.alone)
+        return f"{who}: {entry.what} stays {entry.after}; {undone}"
+    others = "; ".join(f"{name} alone: {value}" for name, value in entry.alone)
+    nobody = "neither alone" if len(entry.branches) == 2 else "no two of them"
+    return f"{who}: {entry.what} {entry.before} -> {entry.after}; {others or nobody}"
 
 
 def together_document(together: BranchesTogether) -> Tree:
@@ -206,17 +206,17 @@ def together_document(together: BranchesTogether) -> Tree:
         "now": format_time(together.now),
         "skipped": together.skipped,
         "sets": [
-            {"branches": list(names), "summary": one.subject, "values": dict(one.values)}
-            for names, one in together.effects.items()
+            {"branches": list(names), "summary": entry.subject, "values": dict(entry.values)}
+            for names, entry in together.effects.items()
         ],
         "together": [
             {
-                "branches": list(one.branches),
-                "what": one.what,
-                "before": one.before,
-                "after": one.after,
-                "alone": dict(one.alone),
+                "branches": list(entry.branches),
+                "what": entry.what,
+                "before": entry.before,
+                "after": entry.after,
+                "alone": dict(entry.alone),
             }
-            for one in together.only
+            for entry in together.only
         ],
     }

@@ -42,14 +42,14 @@ def repeat(repository: Repository, start: str, end: str, stopped: Callable[[], b
     """Repeat the runs after the commit `start` up to `end` from their records, until `stopped`."""
     past = past_between(repository, start, end)
     unrecorded, unreadable, repeated, seen = list[str](), list[tuple[str, str]](), 0, 0
-    differences = [one for other in past.others for one in differences_of(repository, other)]
+    differences = [difference for other in past.others for difference in differences_of(repository, other)]
     for run in repeated_runs(repository, past.runs, stopped=stopped):
         seen += 1
         if run.settled is not None:
             repeated += 1
             differences.extend(run.differences)
         elif run.why:
-            unreadable.extend((run.past.commit, found.message) for found in run.why)
+            unreadable.extend((run.past.commit, finding.message) for finding in run.why)
         else:
             unrecorded.append(run.past.commit)
     signers = signers_between(repository, start, end, (run.commit for run in past.runs))
@@ -60,12 +60,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def repeated_text(found: Repeated) -> str:
+def repeated_text(repeated: Repeated) -> str:
     """Return a table of differences, and what was repeated."""
-    if not found.runs and not found.differences:
+    if not repeated.runs and not repeated.differences:
         return "no run of muster made a commit in this range\n"
     parts = []
-    if found.differences:
+    if repeated.differences:
         rows = [
             [
                 one.commit[:12],
@@ -75,37 +75,37 @@ def repeated_text(found: Repeated) -> str:
                 one.committed or "-",
                 one.repeated or "-",
             ]
-            for one in found.differences
+            for one in repeated.differences
         ]
         parts.append(table_text(["COMMIT", "OBJECT", "FIELD", "FILE", "COMMITTED", "REPEATED"], rows))
-    parts += [f"{commit[:12]}: {why}" for commit, why in found.unreadable]
-    commits = len({one.commit for one in found.differences})
-    same = "all the same" if not found.differences else f"{_count(commits, 'commit')} with differences"
-    of_all = "" if found.repeated == found.runs else f"{found.repeated} of "
-    end = f": {same}" if found.repeated or found.differences else ""
-    parts.append(f"{of_all}{_count(found.runs, 'run')} repeated{end}")
-    if found.unrecorded:
-        named = few([commit[:12] for commit in found.unrecorded])
-        parts.append(f"{_count(len(found.unrecorded), 'run')} without a record: {named}")
-    parts += [_signer_line(one) for one in found.signers]
-    if not found.complete:
+    parts += [f"{commit[:12]}: {why}" for commit, why in repeated.unreadable]
+    commits = len({one.commit for one in repeated.differences})
+    same = "all the same" if not repeated.differences else f"{_count(commits, 'commit')} with differences"
+    of_all = "" if repeated.repeated == repeated.runs else f"{repeated.repeated} of "
+    end = f": {same}" if repeated.repeated or repeated.differences else ""
+    parts.append(f"{of_all}{_count(repeated.runs, 'run')} repeated{end}")
+    if repeated.unrecorded:
+        named = few([commit[:12] for commit in repeated.unrecorded])
+        parts.append(f"{_count(len(repeated.unrecorded), 'run')} without a record: {named}")
+    parts += [_signer_line(one) for one in repeated.signers]
+    if not repeated.complete:
         parts.append("stopped before the end")
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
 
 
-def _signer_line(one: CommitSigner) -> str:
-    who = f"signed with {one.key}{f' ({one.comment})' if one.comment else ''}" if one.key else "not signed"
-    return f"{who}: {_count(one.runs, 'run')}, {_count(one.others, 'other commit')}"
+def _signer_line(signer: CommitSigner) -> str:
+    who = f"signed with {signer.key}{f' ({signer.comment})' if signer.comment else ''}" if signer.key else "not signed"
+    return f"{who}: {_count(signer.runs, 'run')}, {_count(signer.others, 'other commit')}"
 
 
-def repeated_document(found: Repeated) -> Tree:
+def repeated_document(repeated: Repeated) -> Tree:
     """Return the same as JSON data."""
     return {
-        "runs": found.runs,
-        "repeated": found.repeated,
-        "complete": found.complete,
-        "unrecorded": list(found.unrecorded),
-        "unreadable": [{"commit": commit, "reason": why} for commit, why in found.unreadable],
+        "runs": repeated.runs,
+        "repeated": repeated.repeated,
+        "complete": repeated.complete,
+        "unrecorded": list(repeated.unrecorded),
+        "unreadable": [{"commit": commit, "reason": why} for commit, why in repeated.unreadable],
         "differences": [
             {
                 "commit": one.commit,
@@ -115,11 +115,11 @@ def repeated_document(found: Repeated) -> Tree:
                 "committed": one.committed or None,
                 "repeated": one.repeated or None,
             }
-            for one in found.differences
+            for one in repeated.differences
         ],
         "signers": [
             {"key": one.key or None, "comment": one.comment or None, "runs": one.runs, "others": one.others}
-            for one in found.signers
+            for one in repeated.signers
         ],
     }
 
@@ -127,17 +127,17 @@ def repeated_document(found: Repeated) -> Tree:
 # -- settings
 
 
-def swept_text(found: Swept) -> str:
+def swept_text(swept: Swept) -> str:
     """Return a row for each value, and what the columns count."""
-    fact = found.rows[0].counts
-    rows = [_cells(row, fact) for row in found.rows]
+    fact = swept.rows[0].counts
+    rows = [_cells(row, fact) for row in swept.rows]
     table = table_text(["VALUE", "OUTAGES", "EARLIER", "FALSE ALARMS", "MOVES", "HELD"], rows)
-    lines = [f"{found.setting.text} in {_count(found.runs, 'run')}; a false alarm ended within {brief(found.alarm)}"]
-    if found.unrecorded:
-        lines.append(f"{_count(found.unrecorded, 'run')} without a record: what agents said then is not known")
-    if found.unwatched:
-        lines.append(f"no muster watch ran before {_count(found.unwatched, 'run')}: nothing is tried in between")
-    if not found.complete:
+    lines = [f"{swept.setting.text} in {_count(swept.runs, 'run')}; a false alarm ended within {brief(swept.alarm)}"]
+    if swept.unrecorded:
+        lines.append(f"{_count(swept.unrecorded, 'run')} without a record: what agents said then is not known")
+    if swept.unwatched:
+        lines.append(f"no muster watch ran before {_count(swept.unwatched, 'run')}: nothing is tried in between")
+    if not swept.complete:
         lines.append("stopped before the end")
     return "".join((table, "\n", *(f"{line}\n" for line in lines)))
 
@@ -161,17 +161,17 @@ def _lead(span: timedelta | None) -> str:
     return f"-{format_duration(-span)}" if span < timedelta() else format_duration(span)
 
 
-def swept_document(found: Swept) -> Tree:
+def swept_document(swept: Swept) -> Tree:
     """Return the same as JSON data, with each outage."""
-    fact = found.rows[0].counts
+    fact = swept.rows[0].counts
     return {
-        "set": found.setting.text,
-        "runs": found.runs,
-        "unrecorded": found.unrecorded,
-        "unwatched": found.unwatched,
-        "complete": found.complete,
-        "falseAlarmSeconds": int(found.alarm.total_seconds()),
-        "rows": [_row_document(row, fact) for row in found.rows],
+        "set": swept.setting.text,
+        "runs": swept.runs,
+        "unrecorded": swept.unrecorded,
+        "unwatched": swept.unwatched,
+        "complete": swept.complete,
+        "falseAlarmSeconds": int(swept.alarm.total_seconds()),
+        "rows": [_row_document(row, fact) for row in swept.rows],
     }
 
 
@@ -184,11 +184,11 @@ def _row_document(row: SweepRow, fact: Counts) -> Tree:
         "asItWas": row.value is None,
         "outages": [
             {
-                "object": object_document(one.cluster),
-                "since": format_time(one.since),
-                "until": format_time(one.until) if one.until else None,
+                "object": object_document(outage.cluster),
+                "since": format_time(outage.since),
+                "until": format_time(outage.until) if outage.until else None,
             }
-            for one in counts.outages
+            for outage in counts.outages
         ],
         "found": len(counts.outages),
         "earlierSeconds": None if median is None else int(median.total_seconds()),

@@ -71,17 +71,17 @@ class Between:
             self._later_texts[ref] = data.decode(errors="replace")
         return self._later_texts[ref]
 
-    def _renewal_at(self, ref: str, number: int, known: RenewTime, second: int) -> RenewTime:
+    def _renewal_at(self, ref: str, number: int, renewal: RenewTime, second: int) -> RenewTime:
         """The last renewal up to a second, of the one that was `known` before."""
         later = self._after.renewals.get(ref, ())
         latest = later[number].second if number < len(later) else second
-        if known.text in self._texts_after(ref):  # also one that is too old to be among the renewals
-            latest = known.second
+        if renewal.text in self._texts_after(ref):  # also one that is too old to be among the renewals
+            latest = renewal.second
         for silence in self._silences.get(ref, ()):
-            if silence.since <= second < silence.until and known.second <= silence.since and silence.until <= latest:
+            if silence.since <= second < silence.until and renewal.second <= silence.since and silence.until <= latest:
                 return RenewTime(silence.since)
-        renewed = max(known.second, min(second, latest))
-        return known if renewed == known.second else RenewTime(renewed)
+        renewed = max(renewal.second, min(second, latest))
+        return renewal if renewed == renewal.second else RenewTime(renewed)
 
 
 def _second(instant: datetime) -> int:

@@ -68,19 +68,19 @@ def past_between(repository: Repository, start: str, end: str) -> PastRange:
     """
     engine, span = EngineCommits(repository, end), _derived_span(repository, start, end)
     log = read_log(repository, span, paths=(FOLDER,), oldest_first=True, topological=True, changes=True)
-    commits = [one for one in log if len(one.parents) < 2]
-    of_runs = engine.among([one.commit for one in commits])
-    runs = [PastRun(of_runs[one.commit], one.changes) for one in commits if one.commit in of_runs]
+    commits = [logged for logged in log if len(logged.parents) < 2]
+    of_runs = engine.among([logged.commit for logged in commits])
+    runs = [PastRun(of_runs[logged.commit], logged.changes) for logged in commits if logged.commit in of_runs]
     others = [
-        OtherCommit(one.commit, one.author, one.subject, one.changes)
-        for one in commits
-        if one.commit not in of_runs and not _adds_certificates(repository.objects, one)
+        OtherCommit(logged.commit, logged.author, logged.subject, logged.changes)
+        for logged in commits
+        if logged.commit not in of_runs and not _adds_certificates(repository.objects, logged)
     ]
-    merges = [one for one in read_log(repository, span, oldest_first=True) if len(one.parents) > 1]
+    merges = [logged for logged in read_log(repository, span, oldest_first=True) if len(logged.parents) > 1]
     others += [
-        OtherCommit(one.commit, one.author, one.subject, changes)
-        for one in merges
-        if (changes := _dropped(repository, engine, one))
+        OtherCommit(logged.commit, logged.author, logged.subject, changes)
+        for logged in merges
+        if (changes := _dropped(repository, engine, logged))
     ]
     return PastRange(runs, others)
 

@@ -82,10 +82,10 @@ def _repeat(scratch: Repository, run: PastRun, state: RunState | None) -> Repeat
     heard, findings = read_record(scratch, run.engine)
     if heard is None:
         return RepeatedRun(run, None, why=findings)
-    found = answer(question_of(scratch, heard), state)
+    repeated = answer(question_of(scratch, heard), state)
     if state is not None:
-        found.remember(state)
-    settled = found.settled
+        repeated.remember(state)
+    settled = repeated.settled
     message = commit_message(replace(settled.last, commit=run.engine.source), settled.changes, heard.notes)
     message += f"{HEARD}: {heard.record}\n"
     return RepeatedRun(run, settled, (*_in_files(scratch, run, settled), *_in_message(scratch, run.commit, message)))

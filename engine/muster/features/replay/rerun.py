@@ -87,24 +87,24 @@ class Rerun:
 
     def _before(self, run: PastRun, heard: Heard | None) -> Iterator[RerunStep]:
         """Make the runs before one of the past that a process that watched would have made since the last one."""
-        known = self._heard
-        if known is None or heard is None:
+        heard_before = self._heard
+        if heard_before is None or heard is None:
             return
-        if heard.watched is None or heard.watched > known.run.now:
+        if heard.watched is None or heard.watched > heard_before.run.now:
             self.unwatched += 1
             return
         if self._now is None:
-            self.trial.heard = known.refs
-            yield self._step(known.run.now, None, recorded=True)
-        between = Between(known, heard)
+            self.trial.heard = heard_before.refs
+            yield self._step(heard_before.run.now, None, recorded=True)
+        between = Between(heard_before, heard)
         log = read_log(self.repository, f"{self._at}..{run.engine.source}", first_parent=True, oldest_first=True)
-        since, until = known.run.now, run.engine.now
-        pending = [(one.committed, one.commit) for one in log if since < one.committed < until]
+        since, until = heard_before.run.now, run.engine.now
+        pending = [(logged.committed, logged.commit) for logged in log if since < logged.committed < until]
         news = [*between.news, *(at for at, _ in pending)]
         while (now := self._next(news)) is not None and now < until:
-            for _, commit in [one for one in pending if one[0] <= now]:
+            for _, commit in [logged for logged in pending if logged[0] <= now]:
                 self._move(commit)
-            pending = [one for one in pending if one[0] > now]
+            pending = [logged for logged in pending if logged[0] > now]
             self.trial.heard = between.at(now)
             yield self._step(now, None, recorded=True)
 
@@ -125,8 +125,8 @@ class Rerun:
         for change in changes:
             if change.path.startswith(_REQUESTS) and change.new is not None:
                 signed = required_file(objects, change.path, change.new.oid).read()
-                known = blob_at(self.trial.repository, self.trial.commit, change.path)
-                if known is not None and _has_certificate(signed) and not _has_certificate(known):
+                derived = blob_at(self.trial.repository, self.trial.commit, change.path)
+                if derived is not None and _has_certificate(signed) and not _has_certificate(derived):
                     files[change.path] = signed
         self.suppose(self.trial, {("", path): data for path, data in files.items()})
         self._at = commit

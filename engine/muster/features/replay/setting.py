@@ -93,8 +93,8 @@ def with_value(tree: Tree, path: At, value: Tree) -> Tree:
         if not isinstance(tree, list) or step >= len(tree):
             raise NotSupposable(f"there is no list with an element [{step}]")
         return [*tree[:step], with_value(tree[step], rest, value), *tree[step + 1 :]]
-    known = tree if isinstance(tree, dict) else {}
-    return {**known, step: with_value(known.get(step), rest, value)}
+    fields = tree if isinstance(tree, dict) else {}
+    return {**fields, step: with_value(fields.get(step), rest, value)}
 
 
 def parse_sweep(text: str, fleet: Fleet) -> Sweep:
@@ -138,10 +138,10 @@ def _setting(target: str, fleet: Fleet) -> FieldSetting:
     params: dict[str, set[str]] = {}
     for id_, obj in _all(fleet).items():
         params.setdefault(id_.name, set()).update(mapping_at(obj.body, "spec", "params"))
-    known = {name for name, several in params.items() if several}
-    policy = _longest(target, known)
+    names = {name for name, several in params.items() if several}
+    policy = _longest(target, names)
     if not policy:
-        hint = did_you_mean(first, known) or "write POLICY.PARAMETER, fleet.spec.FIELD or KIND/NAME.FIELD"
+        hint = did_you_mean(first, names) or "write POLICY.PARAMETER, fleet.spec.FIELD or KIND/NAME.FIELD"
         raise NotSupposable(f"{target!r}: no policy {first!r} has parameters; {hint}")
     parameter = target.removeprefix(policy).removeprefix(".")
     name = parameter.partition(".")[0].partition("[")[0]
@@ -196,6 +196,6 @@ def _path(text: str, target: str, sections: Sequence[str] = _SECTIONS) -> At:
 
 def objection(before: Iterable[Finding], after: Iterable[Finding]) -> Finding | None:
     """The gravest finding that a value brings about; None for none. Places may have moved: the text counts."""
-    old = {(found.code, found.object, found.message) for found in before}
-    new = [found for found in after if (found.code, found.object, found.message) not in old]
-    return min(new, key=lambda found: (found.severity.rank, found.sort_key()), default=None)
+    old = {(finding.code, finding.object, finding.message) for finding in before}
+    new = [finding for finding in after if (finding.code, finding.object, finding.message) not in old]
+    return min(new, key=lambda finding: (finding.severity.rank, finding.sort_key()), default=None)

@@ -34,15 +34,15 @@ def signers_between(repository: Repository, start: str, end: str, runs: Iterable
         return ()
     of_runs, signed = frozenset(runs), Counter[tuple[str, bool]]()
     first, last = (people_commit_of(repository, commit) for commit in (start, end))
-    logged = (one.commit for one in read_log(repository, f"{first}..{last}", first_parent=True))
+    logged = (entry.commit for entry in read_log(repository, f"{first}..{last}", first_parent=True))
     commits = list(dict.fromkeys((*logged, *sorted(of_runs))))
     for commit, answer in zip(commits, repository.objects.read(commits), strict=True):
         content = b"" if isinstance(answer, UnreadableError) else answer.content
         signed[_fingerprint(content), commit in of_runs] += 1
     keys = sorted({key for key, _ in signed}, key=lambda key: (not key, key))
     comments = _comments(repository, end) if any(keys) else {}
-    found = (CommitSigner(key, comments.get(key, ""), signed[key, True], signed[key, False]) for key in keys)
-    return tuple(found) if any(keys) else ()
+    signers = (CommitSigner(key, comments.get(key, ""), signed[key, True], signed[key, False]) for key in keys)
+    return tuple(signers) if any(keys) else ()
 
 
 def _fingerprint(commit: bytes) -> str:
@@ -50,8 +50,8 @@ def _fingerprint(commit: bytes) -> str:
 
     from muster.git.signatures.signature import signing_key
 
-    found = signing_key(commit)
-    return "" if found is None else _of_key(load_der_public_key(found))
+    key = signing_key(commit)
+    return "" if key is None else _of_key(load_der_public_key(key))
 
 
 def _of_key(key: object) -> str:
@@ -65,13 +65,13 @@ def _of_key(key: object) -> str:
 def _comments(repository: Repository, commit: str) -> Mapping[str, str]:
     """The comments of the keys that the Fleet of a commit names, by fingerprint."""
     named = dig(fleet_spec(repository, commit), "commit", "signers")
-    found = dict[str, str]()
+    comments = dict[str, str]()
     for line in named if isinstance(named, list) else ():
         words = str(line).split(maxsplit=2)
         if len(words) > 2:
             digest = hashlib.sha256(_decoded(words[1])).digest()
-            found[f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"] = words[2].strip()
-    return found
+            comments[f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"] = words[2].strip()
+    return comments
 
 
 def _decoded(text: str) -> bytes:

@@ -130,8 +130,8 @@ def checked_sweep(repository: Repository, commit: str, given: str) -> Sweep:
             files = {path: data for (_, path), data in supposition.edits.items()}
             edited = build_commit(scratch, files, "Set\n", commit)
             after = check_snapshot(CommitSnapshot(scratch, edited, (), Agents()))
-            if (found := objection(before.findings, after.findings)) is not None:
+            if (problem := objection(before.findings, after.findings)) is not None:
                 raise NotSupposable(
-                    f"{wanted.setting.text}={value}: {found.message}{f'; {found.hint}' if found.hint else ''}"
+                    f"{wanted.setting.text}={value}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
                 )
     return wanted

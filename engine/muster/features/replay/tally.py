@@ -65,8 +65,8 @@ class Tally:
     def counts(self, alarm: timedelta) -> "Counts":
         """What was counted. `alarm`: outages that ended within this time were false alarms."""
         unended = (Outage(id_, since) for id_, since in self._open.items())
-        outages = sorted((*self.outages, *unended), key=lambda one: (one.since, one.cluster))
-        short = sum(1 for one in outages if one.until is not None and one.until - one.since <= alarm)
+        outages = sorted((*self.outages, *unended), key=lambda outage: (outage.since, outage.cluster))
+        short = sum(1 for outage in outages if outage.until is not None and outage.until - outage.since <= alarm)
         return Counts(tuple(outages), short, self.moves, self.held)
 
 
@@ -90,7 +90,7 @@ class Counts:
 
 def _leads(outages: Iterable[Outage], theirs: Mapping[ObjectId, Sequence[Outage]]) -> Iterable[timedelta]:
     for outage in outages:
-        match = next((one for one in theirs.get(outage.cluster, ()) if outage.overlaps(one)), None)
+        match = next((other for other in theirs.get(outage.cluster, ()) if outage.overlaps(other)), None)
         if match is not None:
             yield match.since - outage.since
 
