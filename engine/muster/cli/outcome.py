@@ -15,7 +15,7 @@ import click
 from muster.cli.exits import FAULT, FINDINGS, FINE
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
-from muster.data.printable import printable, printable_json
+from muster.data.printable import counted, printable, printable_json
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 from muster.git.clock import wall_clock
@@ -161,7 +161,7 @@ def tally(findings: Sequence[Finding]) -> str:
     """Return `2 errors, 1 warning, 3 waived`, or `no findings`."""
     counting = [finding for finding in findings if finding.waiver is None]
     counts = ((severity, sum(finding.severity is severity for finding in counting)) for severity in Severity)
-    terms = [f"{count} {severity.value}{'' if count == 1 else 's'}" for severity, count in counts if count]
+    terms = [counted(count, severity.value) for severity, count in counts if count]
     if waived := len(findings) - len(counting):
         terms.append(f"{waived} waived")
     return ", ".join(terms) or "no findings"

@@ -76,6 +76,11 @@ def has_control(text: str) -> bool:
     return not text.isprintable() and not _CONTROL.isdisjoint(text)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return `1 agent` or `2 agents`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """Escape those, control characters, and characters that break or reverse a line."""
     text = inert(text)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from muster.data.agentref import RELAYS
+from muster.data.printable import counted
 from muster.dataclass import dataclass
 from muster.git.agents.relays import relayed_folders
 from muster.git.errors import Moved, Rejected, RepositoryError
@@ -120,11 +121,6 @@ class RelayBranch:
 
     def _set_local_ref(self, commit: str) -> None:
         self.repository.git.output("-c", "core.logAllRefUpdates=false", "update-ref", self.ref, commit)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return `1 agent` or `2 agents`."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def stamp(name: str, at: datetime) -> bytes:

@@ -16,7 +16,7 @@ from muster.agents.identity.options import identity_errors
 from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.alerts import read_rules
 from muster.agents.relay.authentication import Authentication, ClientCertificates, RateLimit, TokenFile
-from muster.agents.relay.branch import RelayBranch, counted
+from muster.agents.relay.branch import RelayBranch
 from muster.agents.relay.collectors import Collectors
 from muster.agents.relay.from_hub import (
     fleet_settings,
@@ -35,6 +35,7 @@ from muster.cli.options import FILE_THERE, INTERVAL, log_format_option, present
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import Mandate
+from muster.data.printable import counted
 from muster.git.agents.settings import agent_settings, fleet_spec, is_valid_name
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote, scratch_repository

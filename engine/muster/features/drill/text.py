@@ -7,7 +7,7 @@ from typing import Final
 from muster.cli.documents import object_document
 from muster.cli.table import print_table
 from muster.data.ids import ObjectId
-from muster.data.printable import printable
+from muster.data.printable import counted, printable
 from muster.data.times import format_duration, format_time
 from muster.data.tree import Tree
 from muster.features.drill.cells import Cell, Spell
@@ -34,7 +34,7 @@ def print_result(result: DrillResult) -> None:
         print_table(["LOST", *(_column(columns[n]) for n in shown)], table)
         left = _left(len(rows) - len(busy), len(columns) - len(shown))
     else:
-        left = f"ok: {_count(len(rows), 'domain')}, {_count(len(columns), 'object')}"
+        left = f"ok: {counted(len(rows), 'domain')}, {counted(len(columns), 'object')}"
     if left:
         sys.stdout.write(left + "\n")
 
@@ -48,12 +48,8 @@ def _column(id_: ObjectId) -> str:
 
 
 def _left(domains: int, objects: int) -> str:
-    texts = [f"ok: {_count(domains, 'other domain')}"] if domains else []
-    return "; ".join([*texts, f"ok in all: {_count(objects, 'other object')}"] if objects else texts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    texts = [f"ok: {counted(domains, 'other domain')}"] if domains else []
+    return "; ".join([*texts, f"ok in all: {counted(objects, 'other object')}"] if objects else texts)
 
 
 def result_document(result: DrillResult) -> Tree:

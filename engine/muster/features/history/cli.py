@@ -9,6 +9,7 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.progress import working
+from muster.data.printable import counted
 from muster.data.times import format_time, later
 
 
@@ -48,8 +49,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     if found is None:
         raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
     if rev and found.unrecorded:
-        runs = "1 run" if found.unrecorded == 1 else f"{found.unrecorded} runs"
-        click.echo(f"note: what {runs} heard from agents is not in this clone", err=True)
+        click.echo(f"note: what {counted(found.unrecorded, 'run')} heard from agents is not in this clone", err=True)
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))
     else:

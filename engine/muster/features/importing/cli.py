@@ -16,7 +16,7 @@ from muster.cli.reading import snapshot_of, worktree_root
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.printable import printable
+from muster.data.printable import counted, printable
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.git.errors import RepositoryError
@@ -122,7 +122,7 @@ def _lines(done: "Import", *, dry_run: bool, relayed: bool) -> list[str]:
     number = len(done.paths)
     if not number:
         return [*lines, "nothing to do"]
-    lines.append(f"{number} file{'' if number == 1 else 's'} {'would be ' if dry_run else ''}written")
+    lines.append(f"{counted(number, 'file')} {'would be ' if dry_run else ''}written")
     if not dry_run:
         now = "" if relayed else format_newest(done) or "TIME, the time at which the dump was taken"
         then = f"muster reconcile --now {now}, which decides as of the dump: no clock restarts."

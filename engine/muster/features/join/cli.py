@@ -14,6 +14,7 @@ from muster.cli.documents import yaml_stream
 from muster.cli.options import FILE_THERE, FOLDER, repo_option
 from muster.cli.outcome import say
 from muster.data.agentref import Mandate, is_cluster_name
+from muster.data.printable import counted
 from muster.features.edits.options import Destination
 from muster.version import __version__
 
@@ -184,17 +185,13 @@ def _join_table(path: Path, folder: Path, setup: AgentSetup, renew: Mandate, int
     except OSError as error:
         raise click.UsageError(f"--out: {error}") from error
     code = into.commit(
-        partial(enrol, clusters={row.cluster: row.labels for row in rows}), f"Join {_counted(len(rows))}"
+        partial(enrol, clusters={row.cluster: row.labels for row in rows}), f"Join {counted(len(rows), 'cluster')}"
     )
     say(f"tokens: {len(written.made)} new, {len(written.renewed)} renewed, {len(written.ended)} ended")
     for cluster in written.ended:
         say(f"{cluster} is no longer in the table; to take it out of the fleet: muster deny {cluster}", err=True)
     say(f"next: give the relay --tokens {folder / TOKENS}, and run {folder / APPLY}", err=True)
     return code
-
-
-def _counted(number: int) -> str:
-    return f"{number} cluster{'' if number == 1 else 's'}"
 
 
 def _next_steps(setup: AgentSetup, *, systemd: bool, chart: Path | None) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from muster.data.kinds import ALL, kind_of
 from muster.data.locations import FOLDER, is_projected
 from muster.data.notices import Message, Notice, digest
-from muster.data.printable import printable, without_secrets
+from muster.data.printable import counted, printable, without_secrets
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body
@@ -220,7 +220,7 @@ def event_of(message: Message) -> Tree:
     shown = [printable(notice.text) for notice in message.notices[:_MAX_LINES]]
     more = len(message.notices) - len(shown)
     text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
-    count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
+    count = counted(len(message.notices), "transition")
     source = f"{printable(message.policy)} {printable(message.key)}".rstrip()
     resolved = all(notice.resolves for notice in message.notices)
     return {

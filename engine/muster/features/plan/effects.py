@@ -10,6 +10,7 @@ from typing import Final
 from muster.cli.cells import short_label
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
+from muster.data.printable import counted
 from muster.dataclass import dataclass
 from muster.rules.effects.approval import REMOVAL
 from muster.run.change import Change
@@ -103,14 +104,14 @@ def _within(id_: ObjectId) -> str:
 def _objects(ids: Sequence[ObjectId]) -> str:
     clusters = sum(map(is_cluster, ids))
     others = len(ids) - clusters
-    terms = [_count(clusters, "cluster")] if clusters else []
-    return ", ".join([*terms, _count(others, "other object" if clusters else "object")] if others else terms)
+    terms = [counted(clusters, "cluster")] if clusters else []
+    return ", ".join([*terms, counted(others, "other object" if clusters else "object")] if others else terms)
 
 
 def _held(found: Comparison) -> Section:
     held = [(one.reason, f"{short_label(one.effect)} held", _name(one.object)) for one in found.held]
     no_longer = [(one.reason, f"{short_label(one.effect)} held no longer", _name(one.object)) for one in found.released]
-    terms = [_count(len(held), "effect") + " held"] if held else []
+    terms = [counted(len(held), "effect") + " held"] if held else []
     if no_longer:
         terms.append(f"{len(no_longer)} no longer")
     return Section("Held back", ", ".join(terms), [*_rows(held), *_rows(no_longer)])
@@ -129,7 +130,7 @@ def _placements(found: Comparison) -> Section:
     moved = [change for change in found.changes if _is_placed(change)]
     ids = {change.object for change in moved}
     empty = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
-    total = _count(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
+    total = counted(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
     return Section("Placements", total, _rows(map(row, moved)))
 
 
@@ -140,7 +141,7 @@ def _rollouts(found: Comparison) -> Section:
         for one in found.rollouts
         for text, names in one.stages
     ]
-    return Section("Rollouts", f"{_count(len(found.rollouts), 'rollout')} to begin", rows)
+    return Section("Rollouts", f"{counted(len(found.rollouts), 'rollout')} to begin", rows)
 
 
 def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
@@ -148,7 +149,7 @@ def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
         return _within(id_)
     before, after = size
     loss = ", left without clusters" if before and not after else ""
-    return f"{_within(id_)}: {before} -> {_count(after, 'cluster')}{loss}"
+    return f"{_within(id_)}: {before} -> {counted(after, 'cluster')}{loss}"
 
 
 #: A change as a row: what, how, and the object's name.
@@ -162,7 +163,7 @@ def _of_sort(
     names = {to_row(change)[2] for change in own}
     return Section(
         title,
-        _count(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
+        counted(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
         _rows(map(to_row, own)),
         first,
     )
@@ -224,7 +225,3 @@ def _rows(changes: Iterable[_ChangeRow]) -> list[Row]:
 def _name(id_: ObjectId) -> str:
     """The name of a cluster; kind and name of any other object."""
     return id_.name if is_cluster(id_) else str(id_)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

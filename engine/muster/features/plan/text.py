@@ -11,7 +11,7 @@ from muster.cli.table import BOLD, PLAIN, has_colours, paint, paragraph, wrapped
 from muster.data.decision import Held
 from muster.data.kinds import is_cluster
 from muster.data.names import few
-from muster.data.printable import printable
+from muster.data.printable import counted, printable
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section
 from muster.run.change import Change
@@ -92,7 +92,7 @@ def print_branch(found: Comparison, against: str, base: str, now: datetime) -> N
     since = f"since it left {printable(against)} at {base[:12]}, both as of {format_time(now)}."
     if found:
         sys.stdout.write(f"{subject_line(found.changes)}.\n")
-        count = f"{found.differing} object{'' if found.differing == 1 else 's'}"
+        count = counted(found.differing, "object")
         subject = f"This branch changes what is derived of {count}, {since}"
     else:
         subject = f"This branch changes nothing that is derived, {since}"

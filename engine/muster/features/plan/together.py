@@ -15,7 +15,7 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
-from muster.data.printable import printable
+from muster.data.printable import counted, printable
 from muster.data.source import Place
 from muster.data.times import format_time
 from muster.data.tree import Tree
@@ -182,7 +182,7 @@ def together_text(together: BranchesTogether) -> str:
     lines += [_only_line(entry) for entry in together.only]
     sets = len(together.effects) - sum(len(names) == 1 for names in together.effects)
     skipped = f"; {together.skipped} share nothing" if together.skipped else ""
-    tried = f"{sets} set{'' if sets == 1 else 's'} of branches tried together{skipped}"
+    tried = f"{counted(sets, 'set')} of branches tried together{skipped}"
     if not together.only:
         lines.append(f"Nothing comes from several together: {tried}, as of {format_time(together.now)}.")
     else:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
 from muster.data.names import few
+from muster.data.printable import counted
 from muster.data.times import brief, format_duration, format_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -56,10 +57,6 @@ def repeat(repository: Repository, start: str, end: str, stopped: Callable[[], b
     return Repeated(len(past.runs), repeated, unrecorded, unreadable, differences, signers, seen == len(past.runs))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def repeated_text(repeated: Repeated) -> str:
     """Return a table of differences, and what was repeated."""
     if not repeated.runs and not repeated.differences:
@@ -80,13 +77,13 @@ def repeated_text(repeated: Repeated) -> str:
         parts.append(table_text(["COMMIT", "OBJECT", "FIELD", "FILE", "COMMITTED", "REPEATED"], rows))
     parts += [f"{commit[:12]}: {why}" for commit, why in repeated.unreadable]
     commits = len({one.commit for one in repeated.differences})
-    same = "all the same" if not repeated.differences else f"{_count(commits, 'commit')} with differences"
+    same = "all the same" if not repeated.differences else f"{counted(commits, 'commit')} with differences"
     of_all = "" if repeated.repeated == repeated.runs else f"{repeated.repeated} of "
     end = f": {same}" if repeated.repeated or repeated.differences else ""
-    parts.append(f"{of_all}{_count(repeated.runs, 'run')} repeated{end}")
+    parts.append(f"{of_all}{counted(repeated.runs, 'run')} repeated{end}")
     if repeated.unrecorded:
         named = few([commit[:12] for commit in repeated.unrecorded])
-        parts.append(f"{_count(len(repeated.unrecorded), 'run')} without a record: {named}")
+        parts.append(f"{counted(len(repeated.unrecorded), 'run')} without a record: {named}")
     parts += [_signer_line(one) for one in repeated.signers]
     if not repeated.complete:
         parts.append("stopped before the end")
@@ -95,7 +92,7 @@ def repeated_text(repeated: Repeated) -> str:
 
 def _signer_line(signer: CommitSigner) -> str:
     who = f"signed with {signer.key}{f' ({signer.comment})' if signer.comment else ''}" if signer.key else "not signed"
-    return f"{who}: {_count(signer.runs, 'run')}, {_count(signer.others, 'other commit')}"
+    return f"{who}: {counted(signer.runs, 'run')}, {counted(signer.others, 'other commit')}"
 
 
 def repeated_document(repeated: Repeated) -> Tree:
@@ -132,11 +129,11 @@ def swept_text(swept: Swept) -> str:
     fact = swept.rows[0].counts
     rows = [_cells(row, fact) for row in swept.rows]
     table = table_text(["VALUE", "OUTAGES", "EARLIER", "FALSE ALARMS", "MOVES", "HELD"], rows)
-    lines = [f"{swept.setting.text} in {_count(swept.runs, 'run')}; a false alarm ended within {brief(swept.alarm)}"]
+    lines = [f"{swept.setting.text} in {counted(swept.runs, 'run')}; a false alarm ended within {brief(swept.alarm)}"]
     if swept.unrecorded:
-        lines.append(f"{_count(swept.unrecorded, 'run')} without a record: what agents said then is not known")
+        lines.append(f"{counted(swept.unrecorded, 'run')} without a record: what agents said then is not known")
     if swept.unwatched:
-        lines.append(f"no muster watch ran before {_count(swept.unwatched, 'run')}: nothing is tried in between")
+        lines.append(f"no muster watch ran before {counted(swept.unwatched, 'run')}: nothing is tried in between")
     if not swept.complete:
         lines.append("stopped before the end")
     return "".join((table, "\n", *(f"{line}\n" for line in lines)))

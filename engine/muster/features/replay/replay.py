@@ -14,6 +14,7 @@ from muster.cli.table import table_text
 from muster.data.ids import ObjectId
 from muster.data.kinds import POLICIES, ROLLOUT, id_of_body
 from muster.data.locations import FOLDER, is_projected
+from muster.data.printable import counted
 from muster.data.snapshot import Agents
 from muster.data.source import Layer
 from muster.data.times import format_time
@@ -164,7 +165,7 @@ def replay_text(found: Replayed) -> str:
     """Return a table by object and time, and a summary."""
     if not found.runs:
         return "no run of muster made a commit in this range: nothing was replayed\n"
-    runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
+    runs = f"{counted(found.runs, 'run')} replayed"
     if not found.differences:
         return f"{runs}: all decisions would have been the same.\n"
     rows = [
@@ -180,7 +181,7 @@ def replay_text(found: Replayed) -> str:
     ]
     count = len(found.differences)
     table = table_text(["OBJECT", "WHAT", "FROM", "UNTIL", "COMMITTED", "WOULD HAVE BEEN"], rows)
-    return f"{table}\n{runs}: {count} difference{'' if count == 1 else 's'}.\n"
+    return f"{table}\n{runs}: {counted(count, 'difference')}.\n"
 
 
 def replay_document(found: Replayed) -> Tree:

@@ -7,6 +7,7 @@ import click
 
 from muster.cli import options
 from muster.cli.outcome import report
+from muster.data.printable import counted
 
 
 @click.command()
@@ -53,7 +54,7 @@ def command(
         sys.stdout.write(REPORTS[output](findings))
         return report(findings, quiet=True)
     if not findings:
-        click.echo(f"{count} object{'' if count == 1 else 's'}, no findings")
+        click.echo(f"{counted(count, 'object')}, no findings")
         if not count:
             click.echo(
                 "no file here declares an object: run it in a fleet's repository, or name one with --repo", err=True

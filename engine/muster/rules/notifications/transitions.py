@@ -13,6 +13,7 @@ from typing import Final
 from muster import cel
 from muster.data.kinds import kind_of
 from muster.data.notices import Message, Notice, digest
+from muster.data.printable import counted
 from muster.data.times import later
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
@@ -63,7 +64,7 @@ def _with_held(notices: list[Notice]) -> list[Notice]:
     def with_count(notice: Notice) -> Notice:
         begins = notice.after != ""
         count = held[f"{FROZEN_BY} {notice.name}", begins]
-        text = f"{count} effect{'' if count == 1 else 's'} {'held' if begins else 'released'}"
+        text = f"{counted(count, 'effect')} {'held' if begins else 'released'}"
         reason = f"{notice.reason}; {text}" if notice.reason else text
         return replace(notice, reason=reason, text=f"{notice.text}; {text}")
 

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from muster.data.decision import Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK, PLACEMENT
+from muster.data.printable import counted
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
@@ -292,7 +293,7 @@ class _Pass:
         if step.breach:
             silent = {cluster for cluster, work in existing.items() if work.status.silent_after is not None}
             failed = [f"{name} (silent)" if name in silent else name for name in step.failures]
-            progress.stopped.append(f"{_number(len(failed), 'cluster')} failed: {_names(failed)}")
+            progress.stopped.append(f"{counted(len(failed), 'cluster')} failed: {_names(failed)}")
         self.outcome.horizon = earliest(self.outcome.horizon, step.next)
 
     def _conclude(self) -> None:
@@ -330,7 +331,7 @@ class _Pass:
             return StatedCondition("False", "Waiting", "; ".join(progress.frozen))
         if progress.soaking and progress.done + len(progress.soaking) == progress.selected:
             return StatedCondition(
-                "False", "Soaking", f"{_number(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"
+                "False", "Soaking", f"{counted(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"
             )
         return StatedCondition(
             "False", "Progressing", f"waits for silent {_names(progress.silent)}" if progress.silent else ""
@@ -356,10 +357,6 @@ def _soaked(statuses: Iterable[ClusterStatus]) -> str | None:
 def _counted(type_: str) -> str:
     """A condition's field in a summary."""
     return type_.lower()
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _names(names: Sequence[str]) -> str:
