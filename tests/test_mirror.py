@@ -71,6 +71,10 @@ THROUGH = {
         "features/drill/test_cli.py": "drill/text",
         "features/drill/test_drill.py": "drill/cells drill/facts drill/memo drill/rehearsing",
         "features/explain/test_explain.py": "explain/reads",
+        "features/explain/how/test_search.py": (
+            "explain/how/candidates explain/how/conditions explain/how/holders explain/how/placements "
+            "explain/how/rollouts explain/how/text"
+        ),
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
         "features/get/test_cli.py": "get/formats",

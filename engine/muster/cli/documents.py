@@ -46,6 +46,11 @@ def list_document(objects: Sequence[Tree], **metadata: Tree) -> Tree:
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "", **metadata}, "items": list(objects)}
 
 
+def document_text(tree: Tree, output: str) -> str:
+    """Return a tree as JSON, or as YAML if `output` says so."""
+    return emit(tree) if output == "yaml" else json_text(tree)
+
+
 def json_text(tree: Tree) -> str:
     """Return indented JSON with a final newline, without characters that control a terminal. Keys keep their order."""
     return printable_json(json.dumps(tree, indent=2, ensure_ascii=False)) + "\n"

@@ -4,7 +4,7 @@ Every command imports this module. What evaluates a fleet takes a large part of 
 it only if they need it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -358,7 +358,12 @@ def object_matcher(target: str) -> Callable[[ObjectId], bool]:
 
 def find_one(run: "Run", target: str, is_named: Callable[[ObjectId], bool]) -> ObjectId:
     """Return the object of a run that `target` names. click.UsageError if there is none, or more than one."""
-    named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
+    return one_of({*run.fleet.objects, *run.fleet.decided}, target, is_named)
+
+
+def one_of(ids: Iterable[ObjectId], target: str, is_named: Callable[[ObjectId], bool]) -> ObjectId:
+    """Return the object that `target` names. click.UsageError if there is none, or more than one."""
+    named = sorted(id_ for id_ in ids if is_named(id_))
     if len(named) > 1 and len(exact := [id_ for id_ in named if id_.kind == target.partition("/")[0]]) == 1:
         named = exact  # Cluster/a, though clusters are also ManagedClusters
     if len(named) != 1:

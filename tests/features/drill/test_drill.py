@@ -13,7 +13,6 @@ from muster.data.yaml.loader import first_body
 from muster.features.drill import drill as drills
 from muster.features.drill.cells import Cell
 from muster.features.drill.drill import DrillResult, run_drills
-from muster.features.drill.rehearsing import snapshot_of
 from muster.features.whatif.rehearsal import rehearsal
 from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
@@ -88,7 +87,7 @@ def rows(results: Sequence[DrillResult]) -> list[object]:
 def drilled(repo: Repo, now: datetime = NOON, cache: Path | None = None, workers: int = 1) -> list[DrillResult]:
     repository = open_repository(repo.path, repo.environ)
     with rehearsal(repository, repo.tip(), local_agent_refs(repository)) as trial:
-        fleet = check_snapshot(snapshot_of(trial))
+        fleet = check_snapshot(trial.snapshot)
         return run_drills(trial, fleet, fleet.compiled.of(Drill), now, cache=cache, workers=workers)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from muster.data.kinds import UnknownKind
 from muster.features.replay.rerun import UNKNOWN_REFS
-from muster.features.replay.setting import parse_sweep, with_value
+from muster.features.replay.setting import parse_sweep
 from muster.features.replay.sweep import SettingInForce, checked_sweep
 from muster.features.test.memory import MemorySnapshot
 from muster.features.whatif.rehearsal import rehearsal
@@ -127,13 +127,6 @@ def _repository(factory: pytest.TempPathFactory) -> Repo:
         repo.commit(dict(FILES))
         _made.append(repo)
     return _made[0]
-
-
-def test_values_of_trees() -> None:
-    tree = {"a": [{"b": 1}, {"b": 2}]}
-    assert with_value(tree, ("a", 1, "b"), 3) == {"a": [{"b": 1}, {"b": 3}]}
-    assert with_value(None, ("a", "b"), 3) == {"a": {"b": 3}}
-    assert tree == {"a": [{"b": 1}, {"b": 2}]}
 
 
 @pytest.mark.parametrize(

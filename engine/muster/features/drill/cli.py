@@ -64,13 +64,13 @@ def drilled(
     for an unknown name."""
     from muster.cli.cache import usable_cache
     from muster.features.drill.drill import run_drills
-    from muster.features.drill.rehearsing import rehearsed, snapshot_of
+    from muster.features.drill.rehearsing import rehearsed
     from muster.rules.drills.policy import Drill
     from muster.run.checking import check_snapshot
     from muster.run.shards.workers import cores
 
     with rehearsed(reading) as trial:
-        fleet = check_snapshot(snapshot_of(trial))
+        fleet = check_snapshot(trial.snapshot)
         drills = fleet.compiled.of(Drill)
         declared = [drill.id.name for drill in drills]
         if strange := next((name for name in names if name not in declared), None):

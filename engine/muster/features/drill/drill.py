@@ -12,7 +12,7 @@ from muster.dataclass import dataclass
 from muster.features.drill.cells import Cell, Spell, cells_of
 from muster.features.drill.facts import Facts
 from muster.features.drill.memo import OutageMemo
-from muster.features.drill.rehearsing import OutageStep, OutageWork, outage_base, rehearse_outage, snapshot_of
+from muster.features.drill.rehearsing import OutageStep, OutageWork, outage_base, rehearse_outage
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.fleet.places import finding_at, place_of
 from muster.rules.drills.policy import Domain, Drill
@@ -139,12 +139,12 @@ def broken_by(
 
     The fleet before is rehearsed only for Drills that fail.
     """
-    fleet = check_snapshot(snapshot_of(after))
+    fleet = check_snapshot(after.snapshot)
     results = run_drills(after, fleet, fleet.compiled.of(Drill), start, cache=cache, workers=workers)
     failing = {result.drill.id: result for result in results if result.findings}
     if not failing:
         return []
-    fleet = check_snapshot(snapshot_of(before))
+    fleet = check_snapshot(before.snapshot)
     same_drills = [drill for drill in fleet.compiled.of(Drill) if drill.id in failing]
     earlier = {
         finding.message

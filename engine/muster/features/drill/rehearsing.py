@@ -26,7 +26,6 @@ from muster.fleet.fleet import Fleet
 from muster.git.agents.listing import AgentRefs
 from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
-from muster.git.snapshot import CommitSnapshot
 from muster.git.status import work_tree_changes
 from muster.run.memo.state import companions, copy_of
 from muster.run.run import Settled
@@ -171,8 +170,3 @@ def rehearsed(reading: "FleetReading") -> Iterator[Rehearsal]:
             files |= {("", file.path): file.read() for file in snapshot.files() if not file.ref and file.path in paths}
             trial.suppose(files)
         yield trial
-
-
-def snapshot_of(trial: Rehearsal) -> CommitSnapshot:
-    """The files of a rehearsal."""
-    return CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents)

@@ -181,7 +181,9 @@ def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now
     )
 
     def values(edits: Mapping[str, bytes | None]) -> Mapping[str, Tree]:
-        return decided_values(trial.attempt(edits, now, wanted).last, id_, wanted_field)
+        return decided_values(
+            trial.attempt({("", path): data for path, data in edits.items()}, now, wanted).last, id_, wanted_field
+        )
 
     before, after = values({}), values(files.after)
     if before == after:

@@ -30,9 +30,9 @@ _RECENT = timedelta(days=30)
 @click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE", shell_complete=completion.targets)
 @click.argument("field", required=False, default="")
 @click.option("--cause", metavar="A..B", help="Find the fewest changes of these commits that bring its value about.")
-@click.option("--how", is_flag=True, help="Show what has to change until a Placement chooses the cluster FIELD.")
+@click.option("--how", is_flag=True, help="Show what has to change, or how long to wait, until FIELD comes about.")
 @supposed_options
-@options.output_option("text", "json")
+@options.output_option("text", "json", "yaml")
 @options.source_options
 @options.state_option
 def explain(
@@ -61,13 +61,18 @@ def explain(
     With --cause, sets of the changes from commit A to B are applied to A, and evaluated as of one instant, until a set
     of files and lines is found that suffices for the value after all changes, and of which no proper subset does.
 
-    With --how, changes of the Placement and the cluster are tried, and waiting for a day; what suffices is shown.
+    With --how, FIELD is what is to come about: a cluster that a Placement chooses, a condition (Ready, Ready=False or
+    Ready!=False), or a held effect (remedy TrafficControl; without FIELD the only one). A Rollout goes on without
+    FIELD, or gives its revision to a cluster. Changes are tried in rehearsals, at most 200, and waiting for 31 days;
+    what suffices alone is shown. -o json and yaml have the object, field and goal, whether it is so already and since
+    when, ways with their changes, wait and waitWhileRenewing, how many were tried, and whether these are complete.
 
     \b
     Examples:
       muster explain cluster/prod-eu-1 Available
       muster explain placement/default/web prod-eu-1
       muster explain placement/default/web --cause v1..main
+      muster explain cluster/prod-eu-1 Available --how
       muster explain remedy.spec.actions
       muster explain MUS302
     """
@@ -86,9 +91,9 @@ def explain(
             raise click.UsageError("--cause is about a range of commits: not with --rev, --worktree or a supposition.")
         return _cause(source, cause, target, field, output)
     if how:
-        if supposed or source.worktree or output != "text":
-            raise click.UsageError("--how reads a commit and prints text: not with --worktree, -o or a supposition.")
-        return _how(source, target, field)
+        if supposed or source.worktree:
+            raise click.UsageError("--how reads a commit: not with --worktree or a supposition.")
+        return _how(source, target, field, output)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
         return _explain(reading, is_named, target, field, source.now, output)
 
@@ -96,7 +101,7 @@ def explain(
 def _explain(
     reading: "FleetReading", is_named: Callable[[ObjectId], bool], target: str, field: str, now: datetime, output: str
 ) -> int:
-    from muster.cli.documents import json_text
+    from muster.cli.documents import document_text
     from muster.cli.reading import evaluate_reading
     from muster.features.explain.blame import blame_in
     from muster.features.explain.explain import NothingDecided, explain
@@ -111,34 +116,35 @@ def _explain(
         found = explain(run, witness, id_, field)
     blame = blame_in(reading, now)
     sys.stdout.write(
-        json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
+        explanation_text(found, blame)
+        if output == "text"
+        else document_text(explanation_document(found, blame), output)
     )
     return report([one for one in reported_findings(run) if one.object == id_])
 
 
-def _how(source: options.Source, target: str, cluster: str) -> int:
-    """Show the ways for a Placement to choose a cluster."""
-    from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT
-    from muster.features.explain.how import find_ways, ways_text
+def _how(source: options.Source, target: str, field: str, output: str) -> int:
+    """Show the ways for an object to reach what FIELD names."""
+    from muster.cli.documents import document_text
+    from muster.features.explain.how.goals import NoGoal
+    from muster.features.explain.how.search import find_ways
+    from muster.features.explain.how.text import ways_document, ways_text
     from muster.fleet.assemble import assemble
-    from muster.git.snapshot import CommitSnapshot
     from muster.run.incremental import NOTHING_WANTED
 
     with working("evaluating the fleet"), Supposed.tried(source.reading(), None) as trial:
-        fleet = assemble(CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents))
-        named = [id_ for id_ in fleet.objects if options.object_matcher(target)(id_)]
-        if len(named) != 1 or not PLACEMENT.has(named[0]):
-            raise click.UsageError("--how is about one Placement and one cluster: placement/shop/web prod-eu-1.")
-        if MANAGED_CLUSTER.id(cluster) not in fleet.objects:
-            raise completion.unknown_object(f"cluster/{cluster}")
-        ways = find_ways(trial, fleet, named[0], cluster, source.now, options.wanted(target) or NOTHING_WANTED)
-    sys.stdout.write(ways_text(ways, named[0], cluster))
+        trial.step(source.now)
+        fleet = assemble(trial.snapshot)
+        id_ = options.one_of({*fleet.objects, *fleet.previous}, target, options.object_matcher(target))
+        with options.usage_errors(NoGoal):
+            ways = find_ways(trial, fleet, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
+    sys.stdout.write(ways_text(ways) if output == "text" else document_text(ways_document(ways), output))
     return 0
 
 
 def _cause(source: options.Source, range_: str, target: str, field: str, output: str) -> int:
     """Find the changes of a range that bring about what a field is at its end."""
-    from muster.cli.documents import json_text
+    from muster.cli.documents import document_text
     from muster.features.explain.cause import cause_document, cause_text, find_cause
     from muster.features.explain.explain import NothingDecided
     from muster.features.whatif.rehearsal import rehearsal
@@ -161,15 +167,11 @@ def _cause(source: options.Source, range_: str, target: str, field: str, output:
         with rehearsal(repository, start, heard) as trial:
             is_named = options.object_matcher(target)
             fleets = (assemble(CommitSnapshot(repository, commit, heard.refs, heard.agents)) for commit in (start, end))
-            named = {id_ for fleet in fleets for id_ in (*fleet.objects, *fleet.previous) if is_named(id_)}
-            if len(named) != 1:
-                raise (
-                    completion.unknown_object(target) if not named else click.UsageError(f"{target} is more than one.")
-                )
-            (id_,) = named
+            ids = {id_ for fleet in fleets for id_ in (*fleet.objects, *fleet.previous)}
+            id_ = options.one_of(ids, target, is_named)
             with options.usage_errors(NothingDecided):
                 found = find_cause(trial, end, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
-    sys.stdout.write(json_text(cause_document(found, id_)) if output == "json" else cause_text(found, id_))
+    sys.stdout.write(cause_text(found, id_) if output == "text" else document_text(cause_document(found, id_), output))
     return 0
 
 

@@ -19,7 +19,6 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Beat, Supposition, beats, renewals
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
-from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
 from muster.run.changes.subjects import subject_line
 from muster.run.run import Settled
@@ -65,8 +64,7 @@ class RenewingAgents:
         cls, rehearsal: Rehearsal, patterns: Iterable[str], now: datetime, *, lost: Iterable[str] = ()
     ) -> "RenewingAgents":
         """The agents of clusters whose names match, without the `lost` and the silent ones."""
-        all_ = CommitSnapshot(rehearsal.repository, rehearsal.commit, rehearsal.heard.refs, rehearsal.heard.agents)
-        fleet, gone = assemble(all_), frozenset(lost)
+        fleet, gone = assemble(rehearsal.snapshot), frozenset(lost)
         return cls(fleet, tuple(beat for beat in beats(fleet, patterns, now) if beat.cluster not in gone))
 
     def before(self, rehearsal: Rehearsal, now: datetime) -> None:

@@ -138,7 +138,7 @@ class SupposedSuccess:
         whole = not common and "stages" not in obj.spec
         for part in obj.parts:
             if part.layer is Layer.INPUT and isinstance(part.body.get("spec"), dict):
-                self._supposition.change(part, partial(_with_gates, passes=passes, common=common, whole=whole))
+                self._supposition.change(part, partial(with_gates, passes=passes, common=common, whole=whole))
 
     def _expect_passing(self, id_: ObjectId, entries: Mapping[str, Tree], at: datetime) -> None:
         """Expect a cluster to pass the gates of the Rollouts that wait for it, at the earliest at an instant."""
@@ -189,13 +189,18 @@ class SupposedSuccess:
             self._supposition.edit(path, emit({**body, "status": {"conditions": conditions}}).encode())
 
 
-def _with_gates(body: Tree, *, passes: str, common: bool, whole: bool) -> Tree:
-    """A part of a Rollout with edited gates. `common`: the Rollout has gates of its own; `whole`: it has none at all,
-    and the part that says the revision gets one."""
+def with_gates(body: Tree, *, passes: str, common: bool, whole: bool, fails: bool = False) -> Tree:
+    """A part of a Rollout with gates that are also true if `passes` is. `common`: the Rollout has gates of its own;
+    `whole`: it has none at all, and the part that says the revision gets one; `fails`: gates that fail still do."""
+    kept = ("onFalse",) if fails else ()
 
     def edited(gates: Iterable[Tree]) -> list[Tree]:
         return [
-            {"name": gate["name"], "expression": f"({passes}) || ({gate['expression']})"}
+            {
+                "name": gate["name"],
+                "expression": f"({passes}) || ({gate['expression']})",
+                **{name: gate[name] for name in kept if name in gate},
+            }
             if isinstance(gate, dict) and {"name", "expression"} <= gate.keys()
             else gate
             for gate in gates

@@ -9,19 +9,16 @@ from typing import Final
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_POOL, FLEET, MANIFEST_WORK_REPLICA_SET, ROLLOUT, Kind, kind_of, kinds_named
+from muster.data.kinds import CLUSTER_POOL, FLEET, MANIFEST_WORK_REPLICA_SET, ROLLOUT, Kind, kinds_named
 from muster.data.names import did_you_mean
-from muster.data.source import Layer, Part
 from muster.data.tree import At, Tree, dig, mapping_at
-from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
-from muster.features.whatif.supposing import FOLDER, NotSupposable, Supposition
+from muster.features.whatif.fields import set_field
+from muster.features.whatif.supposing import NotSupposable, Supposition
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 
-#: The file of an object that no file of people declares.
-ADDED: Final = f"{FOLDER}/set.yaml"
 _MOST_VALUES: Final = 100
 _SECTIONS: Final = ("spec", "metadata")
 
@@ -48,14 +45,8 @@ class FieldSetting:
 
     def put(self, supposition: Supposition, value: Tree) -> None:
         """Suppose that the field has a value. NotSupposable if the object has no such list."""
-        obj = supposition.fleet.objects.get(self.object)
-        parts = [part for part in obj.parts if part.layer is Layer.INPUT and not part.source.ref] if obj else []
         try:
-            if parts:
-                supposition.change(_holder(parts, self.path), lambda body: with_value(body, self.path, value))
-            else:
-                body = self.builtin or kind_of(self.object).body({"name": self.object.name})
-                supposition.edit(ADDED, emit(with_value(body, self.path, value)).encode())
+            set_field(supposition, self.object, self.path, value, self.builtin)
         except NotSupposable as error:
             raise NotSupposable(f"{self.text}: {error}") from None
 
@@ -66,35 +57,6 @@ class Sweep:
 
     setting: FieldSetting
     values: Sequence[Tree]
-
-
-def _holder(parts: Sequence[Part], path: At) -> Part:
-    """The part with the longest beginning of the path."""
-    return max(parts, key=lambda part: _depth(part.body, path))
-
-
-def _depth(tree: Tree, path: At) -> int:
-    """How many steps of a path a tree has."""
-    for depth, step in enumerate(path):
-        here = dict(enumerate(tree)) if isinstance(tree, list) else tree if isinstance(tree, dict) else {}
-        if step not in here:
-            return depth
-        tree = here[step]
-    return len(path)
-
-
-def with_value(tree: Tree, path: At, value: Tree) -> Tree:
-    """Return a tree with a value at a path. Missing mappings are added; NotSupposable for a missing element of a
-    list."""
-    if not path:
-        return value
-    step, rest = path[0], path[1:]
-    if isinstance(step, int):
-        if not isinstance(tree, list) or step >= len(tree):
-            raise NotSupposable(f"there is no list with an element [{step}]")
-        return [*tree[:step], with_value(tree[step], rest, value), *tree[step + 1 :]]
-    fields = tree if isinstance(tree, dict) else {}
-    return {**fields, step: with_value(fields.get(step), rest, value)}
 
 
 def parse_sweep(text: str, fleet: Fleet) -> Sweep:

@@ -9,8 +9,9 @@ from muster.dataclass import dataclass
 from muster.features.replay.past import PastRun, past_between
 from muster.features.replay.repeat import repeated_runs
 from muster.features.replay.rerun import UNKNOWN_REFS, Rerun
-from muster.features.replay.setting import ADDED, FieldSetting, Sweep, objection, parse_sweep
+from muster.features.replay.setting import FieldSetting, Sweep, objection, parse_sweep
 from muster.features.replay.tally import Counts, Tally
+from muster.features.whatif.fields import ADDED
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal, scratch_of
 from muster.features.whatif.supposing import Edits, NotSupposable, Supposition
 from muster.fleet.assemble import assemble

@@ -76,10 +76,8 @@ class Supposed:
             return ()
         from muster.features.whatif.supposing import NotSupposable, Supposition
         from muster.fleet.assemble import assemble
-        from muster.git.snapshot import CommitSnapshot
 
-        snapshot = CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents)
-        supposition = Supposition(assemble(snapshot))
+        supposition = Supposition(assemble(trial.snapshot))
         with options.usage_errors(NotSupposable):
             lost = self._all(supposition, now, trial.origin.worktree)
         trial.suppose(supposition.edits)

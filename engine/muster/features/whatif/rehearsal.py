@@ -8,7 +8,7 @@ written to the real one. It has no hooks, remotes or configuration, and is delet
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +25,9 @@ from muster.git.fastimport import build_commit
 from muster.git.memory.pulses import Remembered
 from muster.git.memory.rootref import files_of
 from muster.git.repository import Repository, common_directory, open_repository, ref_tip
+from muster.git.snapshot import CommitSnapshot
 from muster.git.store.process import Git, without_location
+from muster.rules.policies.lazy import Witness
 from muster.run.changes.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import NOTHING_WANTED, Wanted, answer
@@ -104,15 +106,24 @@ class Rehearsal:
             self.memory = {**self.memory, **{PulseKey(p.object, p.policy): p.sent for p in pulses if p.sent}}
         return settled
 
-    def attempt(self, edits: Mapping[str, bytes | None], now: datetime, wanted: Wanted = NOTHING_WANTED) -> Settled:
-        """Evaluate with edited files of the branch on top, and go back: the next attempt, or step, begins as this one
-        did. `wanted`: what is evaluated even if nothing changes it."""
-        commit = build_commit(self.repository, edits, "Supposed\n", self.commit) if edits else self.commit
+    def attempt(
+        self, edits: Edits, now: datetime, wanted: Wanted = NOTHING_WANTED, witness: Witness | None = None
+    ) -> Settled:
+        """Evaluate with edits on top, and go back: the next attempt, or step, begins as this one did. `wanted`: what is
+        evaluated even if nothing changes it; a `witness` records how."""
+        tried = replace(self)
+        tried.suppose(edits)
+        question = replace(tried._question(tried.commit, now), witness=witness)
         with without_collection():
-            return answer(self._question(commit, now), self.state, wanted=wanted).settled
+            return answer(question, self.state, wanted=wanted).settled
 
     def _question(self, commit: str, now: datetime) -> Question:
         return Question(self.repository, commit, self.heard, now, self.remembered)
+
+    @property
+    def snapshot(self) -> CommitSnapshot:
+        """The files as they are now."""
+        return CommitSnapshot(self.repository, self.commit, self.heard.refs, self.heard.agents)
 
     @property
     def remembered(self) -> Remembers:

@@ -150,11 +150,17 @@ class Supposition:
         body = kind.body({"name": id_.name, "annotations": dict(sorted(annotations.items()))})
         self.edit(annotations_path(id_), emit(body).encode())
 
-    def approve(self, effects: Iterable[tuple[str, str, datetime]]) -> None:
-        """Suppose that these effects are approved, and no others: objects, effects, and since when they wait."""
+    def approve(self, effects: Iterable[tuple[str, str, datetime]], name: str = FOLDER) -> None:
+        """Suppose that these effects are approved, and no others under this name: objects, effects, and since when they
+        wait."""
         entries = [{"object": one, "effect": effect, "since": format_time(since)} for one, effect, since in effects]
-        body = APPROVAL.body({"name": FOLDER}, spec={"effects": entries})
-        self.edit(f"{FOLDER}/{APPROVAL.folder}/-/{FOLDER}.yaml", emit(body).encode())
+        body = APPROVAL.body({"name": name}, spec={"effects": entries})
+        self.edit(f"{FOLDER}/{APPROVAL.folder}/-/{name}.yaml", emit(body).encode())
+
+    def renew(self, cluster: str, now: datetime) -> None:
+        """Suppose that the agent of a cluster has just renewed its Lease."""
+        for _, part in _leases(self.fleet, (cluster,)):
+            self.change(part, lambda body: _renewed(body, now))
 
     def edit(self, path: str, data: bytes | None) -> None:
         """Replace a file of the branch; None deletes it."""
