@@ -1,8 +1,6 @@
-"""deploy/systemd, deploy/kubernetes and deploy/Containerfile: as far as a machine can tell without systemd running, a
-cluster or a builder. What a unit and a pod would start is started here, with the environment that they give, over HTTP
-with a password."""
+"""deploy/systemd and the Containerfiles, as far as a machine can tell without systemd running, or a builder. What a
+unit would start is started here, with the environment that it gives, over HTTP with a password."""
 
-import json
 import re
 import shutil
 import socket
@@ -12,14 +10,10 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import urllib3
-import yaml
-from jsonschema import Draft202012Validator
 
 from tests.features.pulses.test_walkthrough import cluster
 from tests.packaging.conftest import SHIPPED
@@ -29,12 +23,10 @@ from tests.support.gitservers import http_backend
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
 SERVICES = sorted(UNITS.glob("*.service"))
-KUBERNETES = ROOT / "deploy/kubernetes"
 BIN = Path(sys.executable).parent
 MUSTER = str(BIN / "muster")
 
 analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
-kustomize = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 
 
 @contextmanager
@@ -147,135 +139,6 @@ def test_the_service_that_stays_shows_metrics_to_the_machine_itself(tmp_path: Pa
 def words(value: str) -> list[str]:
     """A value's words as systemd has them: quotes of both sorts around a word, and no expansion in these."""
     return [one or other or plain for one, other, plain in re.findall(r"'([^']*)'|\"([^\"]*)\"|(\S+)", value)]
-
-
-@dataclass(frozen=True)
-class Pod:
-    """What a manifest starts, and its objects."""
-
-    objects: list[dict[str, Any]]
-    spec: dict[str, Any]
-
-
-def built(folder: Path) -> Pod:
-    done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=True)
-    objects = list(yaml.safe_load_all(done.stdout))
-    (workload,) = (body["spec"] for body in objects if body["kind"] in ("CronJob", "Deployment"))
-    return Pod(objects, workload.get("jobTemplate", {"spec": workload})["spec"]["template"]["spec"])
-
-
-@kustomize
-@pytest.mark.parametrize("name", ["cronjob", "deployment"])
-def test_a_cluster_would_take_the_manifests(name: str) -> None:
-    """By the schemas of Kubernetes, in which no field is unknown, and by the rules of the level `restricted`."""
-    schemas = json.loads((Path(__file__).parent / "kubernetes.json").read_text())
-    pod = built(KUBERNETES / name)
-    for body in pod.objects:
-        schema = {"$ref": f"#/$defs/{schemas['kinds'][body['kind']]}", "$defs": schemas["$defs"]}
-        assert [error.message for error in Draft202012Validator(schema).iter_errors(body)] == []
-    assert len(pod.objects) == {"cronjob": 6, "deployment": 8}[name]
-    spec = pod.spec
-    assert spec["securityContext"]["runAsNonRoot"]
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert not spec["automountServiceAccountToken"]
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
-    assert {next(iter(volume.keys() - {"name"})) for volume in spec["volumes"]} <= {
-        "persistentVolumeClaim",
-        "emptyDir",
-        "secret",
-    }
-    for container in (*spec["initContainers"], *spec["containers"]):
-        locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-        assert container["securityContext"] == locked
-        assert container["resources"].keys() == {"requests", "limits"}
-
-
-@kustomize
-def test_the_overlay_of_the_page_names_image_and_repository(tmp_path: Path) -> None:
-    page = (ROOT / "docs/on-kubernetes.md").read_text()
-    (text,) = re.findall(r"^```yaml\n(# kustomization.*?)^```$", page, re.M | re.S)
-    shutil.copytree(KUBERNETES, tmp_path / "muster/deploy/kubernetes")
-    (tmp_path / "kustomization.yaml").write_text(text)
-    pod = built(tmp_path)
-    assert {one["image"] for one in (*pod.spec["initContainers"], *pod.spec["containers"])} == {
-        "registry.example.com/you/muster:1"
-    }
-    (settings,) = (body for body in pod.objects if body["kind"] == "ConfigMap")
-    assert settings["data"] == {"remote": "https://git.example.com/you/fleet.git"}
-
-
-@kustomize
-def test_what_the_pod_starts_reconciles_with_its_credentials(tmp_path: Path) -> None:
-    spec = built(KUBERNETES / "cronjob").spec
-    home, keys = tmp_path / "muster", tmp_path / "keys"
-    home.mkdir()
-    keys.mkdir()
-    with hub(tmp_path) as (server, url):
-        (keys / "credentials").write_text(url.replace("://", "://muster:s3cret@").removesuffix("/fleet.git") + "\n")
-        keys.chmod(0o500)
-        (first,), (second,) = spec["initContainers"], spec["containers"]
-        environ = bare_environ(home)
-        for one in first["env"]:
-            value = one.get("value", url)
-            environ[one["name"]] = value.replace("/run/secrets/git", str(keys)).replace("/var/lib/muster", str(home))
-        before = server.tip("main")
-        started([first["command"], [MUSTER, *second["args"]]], environ, home)
-        assert server.tip("main") != before
-
-
-@kustomize
-def test_the_service_and_the_rule_for_metrics_lead_to_the_page() -> None:
-    """Selectors and ports are names: nobody but this says that they are those of the pod."""
-    objects = built(KUBERNETES / "deployment").objects
-    by_kind = {
-        kind: [body["spec"] for body in objects if body["kind"] == kind]
-        for kind in ("Deployment", "Service", "NetworkPolicy")
-    }
-    (deployment,), (service,) = by_kind["Deployment"], by_kind["Service"]
-    template = deployment["template"]
-    ports = {port["name"] for one in template["spec"]["containers"] for port in one["ports"]}
-    labels = template["metadata"]["labels"].items()
-    assert service["selector"].items() <= labels
-    assert [port["targetPort"] for port in service["ports"]] == ["page"]
-    (closed,), (opened,) = (
-        [one for one in by_kind["NetworkPolicy"] if bool(one.get("ingress")) is way] for way in (False, True)
-    )
-    assert closed["podSelector"] == {}
-    assert "Ingress" in closed["policyTypes"], "all others stay out"
-    assert opened["podSelector"]["matchLabels"].items() <= labels
-    (rule,) = opened["ingress"]
-    assert {port["port"] for port in rule["ports"]} == ports == {"page"}
-    assert all({"namespaceSelector", "podSelector"} <= peer.keys() for peer in rule["from"]), "both, not either"
-
-
-@kustomize
-def test_what_the_deployment_starts_answers_its_probes(tmp_path: Path) -> None:
-    container = built(KUBERNETES / "deployment").spec["containers"][0]
-    (port,) = container["ports"]
-    work, token = new_repository(tmp_path / "fleet"), tmp_path / "token"
-    work.commit({"clusters/a/cluster.yaml": cluster("a")})
-    token.write_text("s3cret" * 8)
-    token.chmod(0o440)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = free.getsockname()[1]
-    address = f"127.0.0.1:{number}"
-    put = {
-        f"0.0.0.0:{port['containerPort']}": f"0.0.0.0:{number}",
-        "/run/secrets/page/token": str(token),
-        "--push": "--offline",
-    }
-    command = [MUSTER, *(put.get(word, word) for word in container["args"])]
-    asked = {container[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
-    with subprocess.Popen(command, env=git_environ(tmp_path), cwd=tmp_path, stdout=subprocess.DEVNULL) as watching:
-        try:
-            for path in sorted(asked):
-                assert eventually(f"http://{address}{path}") == 200
-            assert [answer(f"http://{address}{path}") for path in ("/", "/metrics")] == [401, 401]
-            assert answer(f"http://{address}/metrics", token.read_text()) == 200
-        finally:
-            watching.terminate()
-    assert asked == {"/healthz", "/readyz"}
 
 
 def eventually(url: str, host: str = "10.1.2.3:8080") -> int:
