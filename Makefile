@@ -77,9 +77,11 @@ pages: $(STAMP)
 # Write docs/tested-with.md: which real parts a whole run of the tests used, from its results. After `make servers`.
 tested-with: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --junit-xml=build/tests.xml
-	$(BIN)/python -m tests.support.tested_with build/tests.xml
+	MUSTER_SOAK_MINUTES=60 $(BIN)/python -m pytest --junit-xml=build/release.xml tests/soak/test_release.py
+	$(BIN)/python -m tests.support.tested_with build/tests.xml build/release.xml
 
-# Wheel, sdist, digests and provenance in dist/, of what is committed; each is installed into an empty environment and run.
+# Wheel, sdist, muster.pyz, an image and a chart in dist/, of what is committed, with bills of what is inside, digests and
+# provenance. Each is run. What cannot be made here is said, with the reason.
 release: $(STAMP)
 	$(BIN)/python -m tests.support.release
 
@@ -94,7 +96,7 @@ $(RUNTIME): pyproject.toml
 	touch $(RUNTIME)
 
 $(STAMP): $(RUNTIME)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev,docs,amqp,detect]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev,docs,amqp,detect,release]'
 	touch $(STAMP)
 
 clean:

@@ -20,12 +20,20 @@ def test_the_statement_is_of_these_files_and_of_this_commit(source: Repo, releas
     subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
     assert sorted(name.partition("-")[0] for name in subjects) == ["muster_fleet", "muster_fleet"]
     assert subjects == {name: sha256((released / name).read_bytes()).hexdigest() for name in subjects}
-    assert {path.name for path in released.iterdir()} == {*subjects, PROVENANCE, SUMS}
+    assert {path.name for path in released.iterdir()} == {*subjects, PROVENANCE, SUMS, f"{SUMS}.sig", "signers"}
     made_from, *tools = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
     assert made_from["digest"] == {"gitCommit": source.tip(), "gitTree": source.git("rev-parse", "HEAD^{tree}")}
     assert [tool["name"] for tool in tools] == ["build", "hatchling"]
     done = subprocess.run(["sha256sum", "--check", "--strict", SUMS], cwd=released, capture_output=True, check=False)
     assert done.returncode == 0
+
+
+def test_the_digests_are_signed_where_a_key_is_given(released: Path) -> None:
+    by = ("-f", "signers", "-I", "release@example.com", "-n", "file", "-s", f"{SUMS}.sig")
+    for content, code in (((released / SUMS).read_bytes(), 0), (b"others", 255)):
+        command = ["ssh-keygen", "-Y", "verify", *by]
+        done = subprocess.run(command, cwd=released, input=content, capture_output=True, check=False)
+        assert done.returncode == code, done.stderr
 
 
 def test_what_is_not_committed_is_in_no_release(source: Repo, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from tests.support.git import git_environ
-from tests.support.release import try_out
+from tests.support.release.running import try_out
 
 
 def test_the_wheel_carries_its_data(wheel: Path) -> None:

@@ -1,6 +1,6 @@
-"""What the tests ran with: `python -m tests.support.tested_with RESULTS` writes docs/tested-with.md.
+"""What the tests ran with: `python -m tests.support.tested_with RESULTS...` writes docs/tested-with.md.
 
-RESULTS are the JUnit results of a run of the tests. The page says what ran against which real part, in which version,
+RESULTS are the JUnit results of runs of the tests. The page says what ran against which real part, in which version,
 on which day, by which tests. A part whose tests were skipped, or are not among the results, has no version and no day.
 """
 
@@ -31,15 +31,23 @@ class Part:
 PARTS: Final = (
     Part("git", ("git", "--version"), ("tests/git/landing/test_commit.py", "tests/deploy/test_pre_receive.py")),
     Part("Gitea", (f"{MADE}/gitea/gitea", "--version"), ("tests/e2e/test_gitea.py",)),
-    Part("kube-apiserver", ("kube-apiserver", "--version"), ("tests/agents/works/test_applying.py",)),
+    Part(
+        "kube-apiserver",
+        ("kube-apiserver", "--version"),
+        ("tests/agents/works/test_applying.py", "tests/deploy/test_chart.py"),
+    ),
     Part("kubectl", ("kubectl", "version", "--client"), ("tests/agents/join/test_manifests.py",)),
-    Part("Helm", ("helm", "version", "--short"), ("tests/agents/join/test_chart.py",)),
+    Part("Helm", ("helm", "version", "--short"), ("tests/agents/join/test_chart.py", "tests/deploy/test_chart.py")),
     Part("nginx", ("nginx", "-v"), ("tests/features/export/test_nginx.py", "tests/e2e/test_traffic_stories.py")),
     Part("Prometheus", ("promtool", "--version"), ("tests/deploy/test_monitoring.py",)),
     Part("RabbitMQ", ("dpkg-query", "--show", "rabbitmq-server"), ("tests/features/pulses/test_amqp.py",)),
     Part("Chromium", ("chromium", "--version"), ("tests/e2e/test_site.py",)),
     Part("systemd's verifier", ("systemd-analyze", "--version"), ("tests/deploy/test_machine.py",)),
     Part("Argo CD's generators", (), ("tests/docs/act/test_argocd.py",)),
+    *(
+        Part(name, (program, "--version"), ("tests/soak/test_release.py",))
+        for name, program in (("a bare Debian, by mmdebstrap", "mmdebstrap"), ("buildah", "buildah"), ("crun", "crun"))
+    ),
 )
 #: What no test runs, and what stands in for it.
 NEVER: Final = (
@@ -47,18 +55,18 @@ NEVER: Final = (
     ("GitLab", "the same"),
     ("a runner of Gitea or GitHub", "the scripts of the jobs; Gitea's runner cannot be built from the Go module proxy"),
     ("a Kubernetes cluster with nodes", "a real API server, without a kubelet"),
-    ("the image and a container builder", "hadolint, and that the build's files are there"),
+    ("the agent's image", "hadolint, and that the build's files are there"),
     ("systemd as process 1", "its verifier, and the commands of the units"),
     ("PagerDuty, Slack and other services", "servers of the tests that check the documented forms"),
 )
 
 
-def main(results: Path) -> None:
+def main(*results: Path) -> None:
     """Write the page."""
-    suite = ElementTree.parse(results).getroot().find("testsuite")
-    assert suite is not None
-    day = suite.attrib["timestamp"].partition("T")[0]
-    lines = [_row(part, list(suite.iter("testcase")), day) for part in PARTS]
+    suites = [suite for path in results for suite in ElementTree.parse(path).getroot().iter("testsuite")]
+    day = max(suite.attrib["timestamp"] for suite in suites).partition("T")[0]
+    cases = [case for suite in suites for case in suite.iter("testcase")]
+    lines = [_row(part, cases, day) for part in PARTS]
     PAGE.write_text(page(lines), encoding="utf-8")
 
 
@@ -97,4 +105,4 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

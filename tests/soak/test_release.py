@@ -1,0 +1,126 @@
+"""What `make release` makes runs where it is meant to: muster.pyz on Debian with a Python and git alone, the image with
+a container runtime, as a user without root on a root that is read-only. And it is made the same twice."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.packaging.conftest import SHIPPED, committed
+from tests.support.git import Repo, new_repository
+from tests.support.release import ROOT, SUMS, release
+from tests.support.release.__main__ import PARTS
+from tests.support.release.image import NAME as IMAGE
+from tests.support.release.pyz import NAME as PYZ
+from tests.support.release.running import USER, Container
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="roots and containers are started by root here"),
+    pytest.mark.skipif(shutil.which("mmdebstrap") is None, reason="mmdebstrap not installed"),
+]
+LATER: Final = "2026-01-01T12:10:00Z"
+RECONCILE: Final = ("reconcile", f"--now={LATER}")
+
+
+@pytest.fixture(scope="module")
+def muster_repository(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    return committed(tmp_path_factory.mktemp("source") / "muster", (*SHIPPED, "deploy"))
+
+
+@pytest.fixture(scope="module")
+def made(muster_repository: Repo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    _, missing = release(muster_repository.path, out, PARTS)
+    if missing:
+        pytest.skip(str(missing))
+    return out
+
+
+def fleet(folder: Path) -> Path:
+    """The example fleet, committed at its noon."""
+    repo = new_repository(folder / "fleet")
+    shutil.copytree(ROOT / "fleet-repo-example", repo.path, dirs_exist_ok=True)
+    repo.commit()
+    return repo.path
+
+
+@contextmanager
+def bare_root(suite: str, folder: Path, *packages: str) -> Iterator[Path]:
+    """A root of Debian's essential packages and a few more."""
+    root = folder / "root"
+    command = ["mmdebstrap", "--quiet", "--variant=essential", f"--include={','.join(packages)}", suite, str(root)]
+    subprocess.run(command, check=True, capture_output=True)
+    try:
+        yield root
+    finally:
+        shutil.rmtree(root)
+
+
+def inside(root: Path, *command: str, user: int = 0) -> "subprocess.CompletedProcess[str]":
+    """Run a program in a root, which has no network and sees no other process."""
+    isolated = ["unshare", "--mount", "--pid", "--fork", "--net", "chroot", f"--userspec={user}:{user}", str(root)]
+    clean = ["env", "-i", "HOME=/home/ada", "PATH=/usr/bin:/bin", "sh", "-c", 'cd /home/ada/fleet && exec "$@"', "sh"]
+    return subprocess.run([*isolated, *clean, *command], capture_output=True, text=True, check=False)
+
+
+def test_pyz_runs_on_a_bare_root(made: Path, tmp_path: Path) -> None:
+    with bare_root("bookworm", tmp_path, "python3.11-minimal", "libpython3.11-stdlib", "git") as root:
+        shutil.copy(made / PYZ, root / PYZ)
+        shutil.copytree(fleet(tmp_path), root / "home/ada/fleet")
+        subprocess.run(["chown", "--recursive", "1000:1000", str(root / "home/ada")], check=True)
+        muster = ("python3.11", f"/{PYZ}")
+        assert inside(root, *muster, "--version", user=1000).stdout.startswith("muster, version ")
+        assert inside(root, *muster, "validate", user=1000).stdout.endswith(" objects, no findings\n")
+        done = inside(root, *muster, *RECONCILE, "--workers=2", user=1000)
+        assert "condition ManagedClusterConditionAvailable True -> Unknown" in done.stdout, done.stderr
+        assert inside(root, *muster, *RECONCILE, user=1000).stdout.startswith("nothing to do")
+        (folder,) = (root / "home/ada/.cache/muster/pyz").iterdir()
+        assert (folder.stat().st_uid, folder.stat().st_mode & 0o777) == (1000, 0o700)
+        done = inside(root, "env", "XDG_CACHE_HOME=/home/ada/.cache", *muster, "--version")
+        assert "was not made by muster.pyz for this user" in done.stderr, "of root, which trusts no user"
+
+
+def test_another_python_is_refused_in_one_sentence(made: Path, tmp_path: Path) -> None:
+    with bare_root("trixie", tmp_path, "python3.13-minimal", "libpython3.13-stdlib") as root:
+        shutil.copy(made / PYZ, root / PYZ)
+        (root / "home/ada/fleet").mkdir(parents=True)
+        done = inside(root, "python3.13", f"/{PYZ}", "--version")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(
+        "muster.pyz needs CPython 3.11 on linux-x86_64 with glibc 2.28 or later, and this is "
+    )
+
+
+@pytest.mark.parametrize("user", [USER, 1234])
+def test_the_image_reconciles_the_fleet_that_is_mounted(user: int, made: Path, tmp_path: Path) -> None:
+    """Also as another user, as with podman's --user."""
+    container, repo = Container(made / IMAGE, tmp_path, user), fleet(tmp_path)
+    assert container.run("--version").stdout.startswith("muster, version ")
+    assert container.run("validate", fleet=repo).stdout.endswith(" objects, no findings\n"), "of a fleet of root's"
+    subprocess.run(["chown", "--recursive", f"{user}:{user}", str(repo)], check=True)
+    done = container.run(*RECONCILE, fleet=repo)
+    assert "condition ManagedClusterConditionAvailable True -> Unknown" in done.stdout, done.stderr
+    assert {path.stat().st_uid for path in repo.rglob("*")} == {user}
+    assert container.run(*RECONCILE, fleet=repo).stdout.startswith("nothing to do")
+
+
+def test_the_image_says_what_it_is(made: Path, muster_repository: Repo, tmp_path: Path) -> None:
+    config = Container(made / IMAGE, tmp_path).image
+    labels = {name.removeprefix("org.opencontainers.image."): value for name, value in config["Labels"].items()}
+    assert labels["revision"] == muster_repository.tip()
+    assert {"title", "description", "version", "licenses"} <= labels.keys()
+    assert (config["User"], config["Entrypoint"], config["WorkingDir"]) == (f"{USER}:{USER}", ["muster"], "/fleet")
+    bill = json.loads((made / "muster-image.cdx.json").read_text())
+    names = {component["name"] for component in bill["components"]}
+    assert {"git", "python3.11", "openssh-client", "PyYAML", "cryptography"} <= names
+
+
+def test_a_release_comes_out_the_same_twice(made: Path, muster_repository: Repo, tmp_path: Path) -> None:
+    release(muster_repository.path, tmp_path / "again", PARTS)
+    assert (tmp_path / "again" / SUMS).read_text() == (made / SUMS).read_text()

@@ -1,0 +1,92 @@
+"""The image: `deploy/Containerfile` built on a base of Debian's packages, as an OCI layout in a tar.
+
+No registry is asked. mmdebstrap makes the base, buildah runs the file without a daemon, pip takes the wheels that
+muster.pyz has. All times are the commit's: the digest depends on the commit, and on the packages of the day.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from tests.support.release.bill import debian_package, write_bill
+from tests.support.release.layout import debian_packages
+from tests.support.release.making import Making, UnavailableError, archive, call
+from tests.support.release.packages import download, install
+
+NAME: Final = "muster-image.tar"
+BILL: Final = "muster-image.cdx.json"
+_SUITE: Final = "bookworm"
+_PROGRAMS: Final = ("mmdebstrap", "buildah")
+#: As in Debian's own slim images.
+_LEFT_OUT: Final = ("doc", "man", "info", "locale")
+#: Every image has it; here pip finds its wheels while one is built.
+_WHEELS: Final = "/mnt"
+
+
+def make_image(making: Making) -> None:
+    """Make the image, and the bill of what is inside. Raises UnavailableError if a program, a mirror of Debian or a
+    package index is missing."""
+    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if missing:
+        raise UnavailableError(f"{' and '.join(missing)} not installed (Debian has packages of these names)")
+    packages, wheels, layout = install(making), download(making), making.work / "image"
+    buildah = _Buildah(making)
+    buildah.make_base(_base(making))
+    buildah.build(wheels)
+    buildah.write(layout)
+    archive(layout, making.add(NAME), making.epoch)
+    write_bill(making, packages, making.add(BILL), map(debian_package, debian_packages(layout)))
+
+
+def _base(making: Making) -> Path:
+    """Return a root of Debian's packages that has apt, as a tar."""
+    root = making.work / "base.tar"
+    without = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
+    call(
+        ["mmdebstrap", "--quiet", "--variant=apt", *without, _SUITE, str(root)],
+        "apt reads no mirror of Debian's packages",
+        {**os.environ, "SOURCE_DATE_EPOCH": str(making.epoch)},
+    )
+    return root
+
+
+class _Buildah:
+    """buildah with a storage of its own, which goes with the release's scratch files."""
+
+    _BASE, _IMAGE = "localhost/base", "localhost/muster"
+
+    def __init__(self, making: Making) -> None:
+        self._making = making
+        storage = making.work / "storage"
+        self._command = ["buildah", "--storage-driver=vfs", f"--root={storage}", f"--runroot={storage}-run"]
+
+    def make_base(self, root: Path) -> None:
+        container = self._call("from", "scratch").strip()
+        self._call("add", container, str(root), "/")
+        self._call("commit", "--rm", f"--timestamp={self._making.epoch}", container, self._BASE)
+
+    def build(self, wheels: Path) -> None:
+        making = self._making
+        arguments = {
+            "BASE": self._BASE,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": _WHEELS,
+            "SOURCE_DATE_EPOCH": str(making.epoch),
+        }
+        labels = {"version": making.version, "revision": making.commit}
+        self._call(
+            "build",
+            # RUN in a chroot: needs no cgroups, which builders inside of containers do not have
+            *("--isolation=chroot", "--pull-never", "--layers=false", f"--timestamp={making.epoch}"),
+            *(f"--build-arg={name}={value}" for name, value in arguments.items()),
+            *(f"--label=org.opencontainers.image.{name}={value}" for name, value in labels.items()),
+            *(f"--volume={wheels}:{_WHEELS}:ro", f"--file={making.source / 'deploy/Containerfile'}"),
+            *(f"--tag={self._IMAGE}", str(making.source)),
+        )
+
+    def write(self, layout: Path) -> None:
+        self._call("push", "--quiet", self._IMAGE, f"oci:{layout}:muster:{self._making.version}")
+
+    def _call(self, *arguments: str) -> str:
+        return call([*self._command, *arguments], "apt reads no mirror of Debian's packages")
