@@ -1,6 +1,7 @@
 """Thirty days of sixty clusters on branches, a further repository and a relay, with signed agents, outages and edits.
 
-All of it is repeated in a fresh clone. Of shorter times, five values of a setting give what five real reruns give.
+All of it is repeated in a fresh clone, which says of the commit of every hundredth run what was said then. Of shorter
+times, five values of a setting give what five real reruns give.
 """
 
 from datetime import timedelta
@@ -12,17 +13,23 @@ from muster.features.replay.answers import repeat
 from muster.features.replay.sweep import sweep
 from muster.git.repository import open_repository
 from tests.features.replay.test_days import GRACE, cloned
+from tests.support.commandline import Run
 from tests.support.days import DAY, START, Days
 from tests.support.lived import Lived
+from tests.support.then import SaidThen
 
 ALARM = timedelta(minutes=45)
 
 
-def test_thirty_days_are_repeated(tmp_path: Path) -> None:
+def test_thirty_days_are_repeated(muster: Run, tmp_path: Path) -> None:
     begun = Lived.begun(tmp_path / "begun", Days.of(30, 60, 30))
     start = begun.hub.tip("main")
+    then = SaidThen(muster, begun.hub, [agent.name for agent in begun.days.agents], 100)
+    begun.landed = then.landed
     begun.live()
     repo = cloned(begun.hub, tmp_path / "clone")
+    assert len(then.said) > 10
+    assert "\n".join(then.differences(repo)) == ""
     found = repeat(open_repository(repo.path, repo.environ), start, repo.tip("main"))
     assert list(found.differences) == []
     assert found.repeated == found.runs == len(begun.runs) - 2 > 1000

@@ -9,7 +9,7 @@ import hashlib
 import json
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -56,7 +56,8 @@ spec:
 class Lived:
     """The hub in which muster runs, the further repository, and what has happened so far. `runs` are the commits of
     runs with their instants, `made` counts all, and `tally` what they came to since the fleet had settled; `keys` are
-    the agents' keys if they sign, and `said` is what the watch prints."""
+    the agents' keys if they sign, and `said` is what the watch prints. `landed`: called with the instant and the commit
+    of each run that made one."""
 
     days: Days
     hub: Repo
@@ -71,6 +72,7 @@ class Lived:
     made: int = 0
     said: list[str] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
+    landed: Callable[[datetime, str], None] | None = None
     _manifests: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -175,6 +177,8 @@ class Lived:
         self.tally.see(self.now, done.settled)
         if done.commit is not None:
             self.runs.append((self.now, done.commit))
+            if self.landed is not None:
+                self.landed(self.now, done.commit)
 
     def failed(self, error: Exception) -> None:
         """The watch could not run."""

@@ -29,9 +29,9 @@ def is_as_recorded(record: Tree, content: str | None) -> bool:
 def records(decisions: Mapping[Path, Decision]) -> Mapping[str, Tree]:
     """Return the entries that were decided for an object, by name; also those that are decided again as a whole."""
     entries: dict[str, Tree] = {}
-    for path, decision in decisions.items():
+    for path in decisions:
         if len(path) > 1 and path[1] == PROJECTIONS[1] and path[0] == PROJECTIONS[0]:
-            entries.update(_entries(path, decision.value))
+            entries.update(_entries(path, decisions[path].value))
     if not entries:
         return entries
     return {name: entry for name, entry in entries.items() if is_projected(str(mapping_at(entry).get("file")))}

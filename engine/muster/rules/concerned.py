@@ -7,6 +7,7 @@ the like.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from muster.data.decision import Path
@@ -129,4 +130,5 @@ def _names(value: Tree, name: str) -> bool:
 
 
 def _text(policy: Object) -> str:
-    return f"{policy.id} {policy.body!r}"
+    """A short text, as it is part of what many clusters are given."""
+    return f"{policy.id} {blake2b(repr(policy.body).encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"

@@ -8,9 +8,11 @@ import pytest
 from muster.features.replay.answers import repeat, swept_text
 from muster.features.replay.sweep import Swept, sweep
 from muster.git.repository import open_repository
+from tests.support.commandline import Run
 from tests.support.days import HOUR, START, Days
 from tests.support.git import Repo, clone
 from tests.support.lived import Lived
+from tests.support.then import SaidThen
 
 UNTIL = START + 9 * HOUR
 ALARM = timedelta(minutes=45)
@@ -34,6 +36,16 @@ def cloned(hub: Repo, path: Path) -> Repo:
     made = clone(hub, path, "--bare", "--no-local")
     made.git("fetch", "--quiet", "origin", "refs/muster/heard/*:refs/muster/heard/*")
     return made
+
+
+def test_the_past_is_what_commands_said_then(muster: Run, days: tuple[Lived, Lived, str], tmp_path: Path) -> None:
+    begun, _, _ = days
+    lived = begun.copy(tmp_path / "again")
+    then = SaidThen(muster, lived.hub, [agent.name for agent in lived.days.agents], 11)
+    lived.landed = then.landed
+    lived.live(UNTIL)
+    assert len(then.said) > 2
+    assert "\n".join(then.differences(cloned(lived.hub, tmp_path / "clone"))) == ""
 
 
 def tried(repo: Repo, start: str, values: str) -> Swept:

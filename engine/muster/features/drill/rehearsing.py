@@ -22,6 +22,7 @@ from muster.features.drill.facts import Facts, facts_of
 from muster.features.forecast.forecast import instants
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Beat, Edits, Supposition, annotations_path, beats, renew_ahead, renewals
+from muster.fleet.files import loading_once
 from muster.fleet.fleet import Fleet
 from muster.git.agents.listing import AgentRefs
 from muster.git.errors import RepositoryError
@@ -69,10 +70,11 @@ def rehearse_outage(outage: OutageWork) -> tuple[OutageStep, ...]:
         state = copy_of(outage.state, state_copy)
         trial = Rehearsal(repository, repository, outage.commit, outage.heard, outage.memory, state)
         trial.suppose(outage.edits)
-        steps = tuple(
-            OutageStep(format_time(at), _changed_facts(settled), _held(settled))
-            for at, settled in instants(trial, outage.start, outage.until)
-        )
+        with loading_once():
+            steps = tuple(
+                OutageStep(format_time(at), _changed_facts(settled), _held(settled))
+                for at, settled in instants(trial, outage.start, outage.until)
+            )
         if state is not None:
             state.close()
         return steps
