@@ -20,20 +20,13 @@ from muster.run.memo.state import open_state
 from tests.features.notify.test_notify import Fleet, events, told, webhook
 from tests.features.pulses.receiver import receiving
 from tests.features.pulses.test_walkthrough import cluster
+from tests.git.record.test_killed import RECONCILE
 from tests.git.test_recovery import killed_before, landing, template
 from tests.soak.conftest import share
 from tests.support.git import Repo, clone, new_repository
 from tests.support.killing import Killer, killer
 
 __all__ = ["landing", "template"]  # fixtures
-#: A run of the command that keeps a state in the repository, as of noon.
-RECONCILE = """
-from pathlib import Path
-from muster.commandline import run as command
-def run(path):
-    arguments = ["--repo", path, "--now", "2026-01-01T12:00:00Z", "--state", path + "/.git/kept.sqlite"]
-    assert command(["reconcile", *arguments]) == 0
-"""
 NOW = "2026-01-01T00:10:00Z"
 
 

@@ -252,13 +252,14 @@ class _ReconcileRequest:
         if self.remote is not None:
             doing(RunStep.PUSHING)
         update = record.update(recorded)
+        faults = record.stored(self.repository, recorded) if self.remote is None else frozenset()
         if apart:
             landed = land_derived(self.repository, tips, apart, commit, update)
         else:
             landed = land(self.repository, tips, commit, update)
         if landed is None:
             return None
-        faults = record.kept(run.question, settled, recorded, landed, self.remote)
+        faults |= record.kept(run.question, settled, recorded, landed, self.remote)
         settled = replace(settled, faults=settled.faults | faults)
         if self.late_renewals is not None and recorded:
             self.late_renewals.clear()

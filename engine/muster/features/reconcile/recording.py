@@ -20,6 +20,7 @@ from muster.git.push import MOVED, RefUpdate
 from muster.git.record.draft import HeardNow, RecordTooLargeError, draft_record
 from muster.git.record.late import LateRenewals
 from muster.git.record.storing import RecordTips, end_records, keep_record, push_beside, record_commit, record_tips
+from muster.git.repository import Repository
 from muster.run.question import Question, default_home
 from muster.run.run import Settled
 
@@ -37,17 +38,27 @@ class Recording(NamedTuple):
         """What to push with the run's commit: the record that was made."""
         return RefUpdate(self.tips.ref, recorded[0], self.tips.theirs) if self.tips and recorded else None
 
+    def stored(self, repository: Repository, recorded: Sequence[str]) -> frozenset[Finding]:
+        """Move the branch of records before a commit lands that is not pushed: of a run that is killed between the two
+        there may be a record without a commit, never the reverse. Return what went wrong."""
+        if self.tips is None or not recorded:
+            return frozenset()
+        failed = keep_record(repository, self.tips, recorded[0], pushed=False)
+        return frozenset({_not_kept(failed)} if failed else ())
+
     def kept(
         self, question: Question, settled: Settled, recorded: Sequence[str], landed: Landed, remote: str | None
     ) -> frozenset[Finding]:
-        """Move the branch of records, if one was made, after the run's commit has landed; with the first record of a
-        day, end those that are too old. Return what went wrong."""
+        """Move the branch of records, if one was made, after the run's commit has been pushed with it; with the first
+        record of a day, end those that are too old. Return what went wrong."""
         if self.tips is None or not recorded:
             return self.findings
         repository, tips, commit, refused = question.repository, self.tips, recorded[0], landed.unrecorded
         if refused == MOVED and remote is not None:
             tips, commit, refused = push_beside(repository, remote, tips, commit)
-        failed = keep_record(repository, tips, commit, pushed=landed.pushed and not refused)
+        failed = ""
+        if remote is not None:
+            failed = keep_record(repository, tips, commit, pushed=landed.pushed and not refused)
         refused = refused and f"the remote does not take it: {refused}"
         if self.tips.local is None:
             now = min(question.instant, wall_clock())
