@@ -130,9 +130,9 @@ THROUGH = {
         "git/agents/test_fetch.py": "quarantine",
         "git/landing/test_commit.py": "index",
         "git/landing/test_landing_derived.py": "derivedbranch",
+        "git/record/test_past.py": "record/heartbeats",
         "git/record/test_reading.py": "record/form",
         "git/test_recovery.py": "journal settling",
-        "cli/test_past.py": "record/heartbeats",
         "run/test_recorded.py": "record/draft record/rows",
     },
     "net": {

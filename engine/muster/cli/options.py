@@ -241,7 +241,7 @@ def instant_of_revision(repo: Path, rev: str | None, now: datetime) -> datetime:
     """Return the instant of this command's evaluation: that of `--now`, or for a past revision that of its last run."""
     if rev is None or asked_instant(now) is not None:
         return now
-    from muster.cli.past import instant_at
+    from muster.git.record.past import instant_at
 
     return instant_at(repo, rev) or now
 

@@ -15,7 +15,6 @@ import click
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.instants import Instant, instant_of
 from muster.cli.listening import Freshness, age_line, agent_refs_at, require_heard
-from muster.cli.past import KnownThen, past_of
 from muster.data.agentref import relay_of
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.printable import printable
@@ -24,13 +23,14 @@ from muster.dataclass import dataclass
 from muster.fleet.agent_messages import unasked_remote
 from muster.git.agents.listing import AgentRefs, local_agent_refs
 from muster.git.agents.settings import unasked_remotes
-from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit, evaluated_then
+from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import KilledError, RepositoryError
 from muster.git.memory.pulses import Remembered
 from muster.git.mergebase import commit_of
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.push import fetch_missing
+from muster.git.record.past import KnownThen, past_of, snapshot_then
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, ref_tip, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
 from muster.git.status import UnknownChangesError, work_tree_changes
@@ -136,7 +136,7 @@ def open_reading(
     now: datetime | None = None,
 ) -> FleetReading:
     """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say; those of a past revision by the
-    record of the run before (`muster.cli.past`), as of an instant `now` if a person gave one.
+    record of the run before (`muster.git.record.past`), as of an instant `now` if a person gave one.
 
     A revision that is only read may be anybody's: which repositories are asked, and which branches fetched, says the
     Fleet of the revision `governing`, by default that of HEAD, never that of `rev`.
@@ -151,9 +151,8 @@ def open_reading(
         if past is not None:
             if past.note:
                 click.echo(f"note: {printable(past.note)}", err=True)
-            base = evaluated_then(repository, commit)
-            snapshot = CommitSnapshot(repository, base, past.refs.refs, past.refs.agents)
-            return FleetReading(snapshot, freshness, repository, base, past.refs, past=past)
+            snapshot = snapshot_then(repository, commit, past)
+            return FleetReading(snapshot, freshness, repository, snapshot.commit, past.refs, past=past)
         judge = _governing(repository, governing, commit, freshness)
         base = _with_derived_files(repository, commit, judge, freshness)
         agent_refs = agent_refs_at(repository, base, freshness, governing=judge)
@@ -253,12 +252,7 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
         if repository is not None:
             return work_tree_snapshot(repository, local_agent_refs(repository))
         return DirectorySnapshot(worktree_root(repo), os.environ)
-    repository = open_repository(repo, os.environ)
-    commit = resolve(repository, rev or "HEAD")
-    past = past_of(repository, commit, None, ask=False) if rev else None
-    if past is not None:
-        return CommitSnapshot(repository, evaluated_then(repository, commit), past.refs.refs, past.refs.agents)
-    return open_commit(repository, rev or "HEAD")
+    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
 
 
 def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
@@ -305,7 +299,8 @@ def base_snapshot(repo: Path, rev: str | None, *, default: str) -> Snapshot | No
         repository = open_repository(repo, os.environ)
         if not rev and repository.worktree and repository.worktree.resolve() != worktree_root(repo).resolve():
             return None  # a fleet in a folder of another repository has no commits of its own
-        return open_commit(repository, rev or default)
+        commit = resolve(repository, rev or default)
+        return open_commit(repository, commit, local_agent_refs(repository, commit))  # as what is compared with it
     except RepositoryError:
         if rev:
             raise

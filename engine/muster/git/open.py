@@ -15,6 +15,7 @@ from muster.git.changes import PathChange
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.directory import DirectorySnapshot, WorkTreeListing
 from muster.git.errors import RepositoryError
+from muster.git.record.past import past_of, snapshot_then
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot, WithAgents, with_derived
 
@@ -34,8 +35,12 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
 
 def open_commit(repository: Repository, rev: str, heard: AgentRefs | None = None) -> CommitSnapshot:
     """Return the snapshot of a revision, with its derived files if they are on another branch, and with agents' refs:
-    by default all that are in this clone. Nothing is fetched."""
-    commit = evaluated_commit(repository, resolve(repository, rev))
+    by default all that are in this clone, and of a past revision those of then. Nothing is fetched."""
+    commit = resolve(repository, rev)
+    past = past_of(repository, commit, None, ask=False) if heard is None and rev != "HEAD" else None
+    if past is not None:
+        return snapshot_then(repository, commit, past)
+    commit = evaluated_commit(repository, commit)
     heard = heard or local_agent_refs(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 

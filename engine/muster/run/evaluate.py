@@ -12,8 +12,10 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.snapshot import Snapshot
 from muster.fleet.agent_refs import with_agent_refs
-from muster.git.memory.pulses import memory_of
-from muster.git.open import open_snapshot
+from muster.git.memory.pulses import Remembered
+from muster.git.open import open_commit, open_snapshot
+from muster.git.record.past import past_of, snapshot_then
+from muster.git.repository import open_repository, resolve
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import Witness
@@ -30,13 +32,20 @@ def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
 
     A repository remembers which pulses it has published. A directory does not, so its pulses depend on generations and
     reports alone. It has no agents' refs either: clusters that reported through such refs at the last run keep their
-    derived state, with a finding. The network is never used.
+    derived state, with a finding. A past revision is evaluated with what was known then (`muster.git.record.past`). The
+    network is never used.
 
     `now` must carry a time zone; fractions of a second are dropped. Raises `muster.git.errors.RepositoryError` if
     there is nothing to read; mistakes in files are findings.
     """
-    published = NOTHING_PUBLISHED if rev is None else memory_of(Path(path), os.environ)
-    return evaluate_snapshot(open_snapshot(Path(path), rev), now, published)
+    if rev is None:
+        return evaluate_snapshot(open_snapshot(Path(path)), now)
+    repository = open_repository(Path(path), os.environ)
+    commit = resolve(repository, rev)
+    past = past_of(repository, commit, now, ask=False)
+    if past is not None:
+        return evaluate_snapshot(snapshot_then(repository, commit, past), now, past.memory)
+    return evaluate_snapshot(open_commit(repository, rev), now, Remembered(repository).memory)
 
 
 def evaluate_snapshot(

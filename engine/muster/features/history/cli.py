@@ -31,10 +31,10 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
       muster history cluster/prod-eu-1 --since 90d
     """
     from muster.cli.documents import json_text
-    from muster.cli.past import evaluated_revision
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
     from muster.features.history.history import history_document, history_of, history_text
+    from muster.git.record.past import evaluated_revision
     from muster.git.repository import open_repository, resolve
 
     repository = open_repository(repo, os.environ)

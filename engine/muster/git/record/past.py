@@ -23,6 +23,7 @@ from muster.git.record.heartbeats import heartbeat_of
 from muster.git.record.reading import Heard, read_record
 from muster.git.record.storing import fetch_records, heard_ref
 from muster.git.repository import Repository, has_derived, is_ancestor, list_refs, open_repository, ref_tip, resolve
+from muster.git.snapshot import CommitSnapshot
 from muster.git.store.objects import format_of
 
 #: Nothing is known of agents, and none is missing.
@@ -106,6 +107,11 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     return KnownThen(
         run, record.heard, record.findings, record.heard is None and bool(recorded_clusters(repository, evaluated))
     )
+
+
+def snapshot_then(repository: Repository, commit: str, past: KnownThen) -> CommitSnapshot:
+    """Return the snapshot of a past commit, with its derived files and what was known of agents then."""
+    return CommitSnapshot(repository, evaluated_then(repository, commit), past.refs.refs, past.refs.agents)
 
 
 def _is_before(repository: Repository, commit: str, evaluated: str, head: str | None) -> bool:
