@@ -23,15 +23,20 @@ from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import identity_of
 from muster.cel.types import DYN
-from muster.data.codec import encode
+from muster.data.codec import MalformedError, encode
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
+from muster.data.times import format_time
 from muster.data.yaml.loader import load_documents
 from muster.features.plan.planfile import PlanFileError, read_plan
 from muster.git import journal
 from muster.git.agents import relays as relayrefs
+from muster.git.enginecommits import EngineCommit
 from muster.git.errors import IdentityError
 from muster.git.memory import pulses as pulse_memory
+from muster.git.record import form
+from muster.git.record import reading as record_reading
+from muster.git.record.heartbeats import heartbeat_of
 from muster.git.signatures.certificate import issued_of
 from muster.git.signatures.signature import sealed, signing_key
 from muster.git.store.objects import commit_text
@@ -229,6 +234,20 @@ def of_relays(data: bytes) -> object:
     return any((*found, commit))
 
 
+def of_records(data: bytes) -> object:
+    """The record of a run, as whoever may push could write it."""
+    files = dict(zip(_RECORD_FILES, data.split(b"\x1e"), strict=False))
+    commit = EngineCommit("1" * 40, NOON, "2" * 40, "", "3" * 40)
+    with suppress(MalformedError):
+        heard = record_reading._heard(commit, form.parse_record(files, int(NOON.timestamp())))
+        beats = [heartbeat_of(ref, text, "", "sha1") for ref, text in heard.commits.items()]
+        return heard.refs.refs or beats or heard.late
+    return None
+
+
+_RECORD_FILES = ("run.json", "refs/--", "ages", "commits", "late", "pulses/one.json")
+
+
 def _pem(kind: bytes, der: bytes) -> bytes:
     return b"-----BEGIN %b-----\n%b-----END %b-----\n" % (kind, base64.encodebytes(der), kind)
 
@@ -360,6 +379,20 @@ def _relays() -> Iterable[bytes]:
     ]
 
 
+def _records() -> Iterable[bytes]:
+    facts = form.facts_bytes(form.RunFacts(form.VERSION, "1", format_time(NOON), "2" * 40))
+    whole = form.row_line(form.RefRow("refs/heads/agents/a", files={"a.yaml": ["a: 1\n"]}))
+    renewing = form.row_line(
+        form.RefRow("refs/heads/agents/a", files={"a.yaml": ["renewTime: ", 0, "\n"]}, digits=(0,))
+    )
+    commits = form.commits_bytes({"refs/heads/agents/a": _UNSIGNED}, {})
+    late = form.late_bytes([form.LateRenewal("agents/a", format_time(NOON), format_time(NOON))])
+    return [
+        b"\x1e".join(files)
+        for files in ((facts, whole, b"", commits, b"", b"{}"), (facts, renewing, b"\0\0", b"", late))
+    ]
+
+
 def _der(pem: bytes) -> bytes:
     return base64.b64decode(b"".join(pem.splitlines()[1:-1]))
 
@@ -375,5 +408,6 @@ TARGETS: Mapping[str, Target] = {
     "certificates": Target(of_certificates, _certificates),
     "requests": Target(of_requests, _requests),
     "signatures": Target(of_signatures, _signatures),
+    "records": Target(of_records, _records),
     "relays": Target(of_relays, _relays),
 }
