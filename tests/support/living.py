@@ -91,7 +91,7 @@ ADMISSION = (
     "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: a}}\nspec:\n"
     "  matchConstraints:\n    resourceRules:\n    - {{apiGroups: [cluster.open-cluster-management.io], apiVersions: ['*'],"
     " operations: [CREATE, UPDATE], resources: [{resource}]}}\n"
-    "  validations:\n  - {{expression: \"object.metadata.labels.region != '{refused}'\"}}\n---\n"
+    "  validations:\n  - {{expression: \"object.metadata.labels.region != '{refused}'{user}\"}}\n---\n"
     "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: a}}\n"
     "spec: {{policyName: a, validationActions: [{action}]}}\n"
 )
@@ -423,7 +423,10 @@ class Living:
             return self._put({"policies/admission.yaml": None}, "no more admission policy")
         refused = self.chance.choice(("ap", "us"))
         resource = self.chance.choice(("managedclusters", "managedclusters", "managedclusters", "others"))
-        text = ADMISSION.format(refused=refused, resource=resource, action=self.chance.choice(("Deny", "Warn")))
+        user = self.chance.choice(("", "", " || request.userInfo.username == 'ada@example.com'"))
+        text = ADMISSION.format(
+            refused=refused, resource=resource, action=self.chance.choice(("Deny", "Warn")), user=user
+        )
         if resource == "others":  # such a policy makes every run whole, so it must not stay
             gone = partial(self._put, {"policies/admission.yaml": None}, "no more admission policy")
             self.ahead += [self.a_label, self.a_label, gone]

@@ -75,6 +75,16 @@ class CommitAuthors:
         return last
 
 
+def written_since(repository: Repository, before: str, commit: str) -> frozenset[str] | None:
+    """Return the files that a commit after another one wrote, also if a later one took that back: those whose author
+    may be another one. None if that is not all: after a merge, and in a shallow clone, other files may have another
+    author, too."""
+    log = list(read_log(repository, f"{before}..{commit}", paths=("",), exclude=("derived",), changes=True))
+    if shallow_commits(repository) or any(len(logged.parents) > 1 for logged in log):
+        return None
+    return frozenset(change.path for logged in log for change in logged.changes)
+
+
 @dataclass(frozen=True, slots=True)
 class LineAuthor:
     """The commit that wrote a line: its short id, its author and its time."""

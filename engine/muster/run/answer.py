@@ -11,6 +11,7 @@ from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
+from muster.rules.admission.judge import reads_users
 from muster.rules.effects.allowance import EVERYTHING, Allowance
 from muster.rules.effects.budget import Usage
 from muster.rules.failures import OF_FAILURES
@@ -93,6 +94,7 @@ def facts_of(
         # What a file of the first run once contained is known only afterwards.
         steady=not (run.files and goes_on(run)) and not (first and (loose or damaged)),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
+        users=reads_users(run.fleet),
         totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run finds out again which remotes do not answer.
         loose=tuple(finding for finding in loose if finding.code != Code.AGENTS_REMOTE_NOT_HEARD),

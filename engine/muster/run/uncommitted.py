@@ -31,6 +31,7 @@ from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import staged_snapshot
 from muster.git.trees import count_entries
+from muster.rules.admission.judge import reads_users
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -151,7 +152,7 @@ def _check_commit(question: Question, state: RunState, workers: "Workers | None"
     fleet = with_references(check_against(question.base(), before, read=before), heard=question.hears)
     if is_fleet_broken(fleet):
         raise WholeNeeded("the Fleet is broken")
-    require_record(fleet, fleet.findings)
+    _require_checkable(fleet, fleet.findings)
     kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
     _keep(state, committed, kept.homes, kept.totals, kept.loose, None)
 
@@ -203,7 +204,7 @@ def _check(part: FleetPart, rows: Sequence[ChangeRow[Deciding]]) -> CheckedPart:
     while True:
         part, fleet, before = _read(part)
         checked = _checked(part, fleet, before)
-        require_record(checked, checked.findings)
+        _require_checkable(checked, checked.findings)
         findings = tuple(part.with_the_others(checked))
         own_findings = part.own_findings(findings)
         kept = keep(checked, None, question.now, own_findings, there=before.read.parts)
@@ -314,6 +315,13 @@ AFTER_CHECKING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("a cluster came or went that an object may be meant for", Affects.FLEET, _orphans_misjudged),
     ChangeRow("a reference may be answered in another way", Affects.SHARED, _read_by_shared),
 )
+
+
+def _require_checkable(fleet: Fleet, findings: Iterable[Finding]) -> None:
+    """WholeNeeded if what was found cannot be kept, or depends on who would commit."""
+    require_record(fleet, findings)
+    if reads_users(fleet):
+        raise WholeNeeded("an admission policy reads who changed an object")
 
 
 def _keep(

@@ -18,7 +18,7 @@ def test_a_lost_spec_and_a_broken_admission_policy(tmp_path: Path) -> None:
     assert {finding.code for finding in settled.findings} >= {"MUS111"}
     living.land(settled)
     assert living.repo.git("show", "HEAD:derived/managedclusters/a.yaml") == derived
-    policy = ADMISSION.format(resource="managedclusters", refused="ap", action="Deny")
+    policy = ADMISSION.format(resource="managedclusters", refused="ap", action="Deny", user="")
     living.repo.commit(
         {
             "a.yaml": cluster("a"),

@@ -41,6 +41,25 @@ def silent(_: Living, question: Question, facts: Facts) -> Question:
     return question
 
 
+def merged(living: Living, question: Question, facts: Facts) -> Question:
+    facts["users"] = True
+    living.repo.git("switch", "--quiet", "--detach")
+    other = living.repo.commit({"theirs.md": "theirs"})
+    living.repo.git("switch", "--quiet", "main")
+    living.repo.commit({"ours.md": "ours"})
+    living.repo.git("merge", "--quiet", "--message", "both", other)
+    return question.at(living.tip())
+
+
+def changed_back(living: Living, question: Question, facts: Facts) -> Question:
+    facts["users"] = True
+    path = f"clusters/{living.names[0]}/cluster.yaml"
+    text = (living.repo.path / path).read_text()
+    for content in (f"{text}# another\n", text):
+        living.repo.commit({path: content})
+    return question.at(living.tip())
+
+
 def edited(living: Living, question: Question, _: Facts) -> Question:
     living.a_label()
     return question.at(living.tip())
@@ -78,6 +97,8 @@ CHANGES: dict[str, Change] = {
     "it is earlier than at the last run": earlier,
     "history was rewritten": rewritten,
     "a further repository stopped or resumed answering": silent,
+    "it is not known which files have another author": merged,
+    "a file was changed, and changed back by somebody else": changed_back,
     "a data file changed": edited,
     "time changes a decision": later,
     "an agent's ref is gone": left,

@@ -40,14 +40,19 @@ _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
 #: Operations on present objects. A DELETE also compares with other objects.
 _WRITES: Final = frozenset(("CREATE", "UPDATE"))
 #: Fields and variables that read other objects, or the user.
-_READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
+_READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject")
 
 
 def reads_other_objects(fleet: Fleet) -> bool:
-    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, the user,
-    removed objects, or unknown kinds?"""
+    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, removed
+    objects, or unknown kinds?"""
     objects = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
     return any(map(_reads_other_objects, objects))
+
+
+def reads_users(fleet: Fleet) -> bool:
+    """Does one of the fleet's own policies or bindings read who changed an object last?"""
+    return any("userInfo" in str(fleet.objects[id_].spec) for id_ in of_kinds(fleet.objects, *_ADMISSION))
 
 
 def _reads_other_objects(obj: Object) -> bool:

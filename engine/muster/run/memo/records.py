@@ -40,7 +40,7 @@ class RunRecord:
     `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
     report. `given`: what every cluster was given. `frozen`: the freezes in force. `steady`: what the run wrote is at
     rest; else it is evaluated again once it is there. `slips`: incomplete files, and the names of the objects that they
-    contained; of a check, the files that differed from the commit.
+    contained; of a check, the files that differed from the commit. `users`: a policy reads who changed objects.
     `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
     `inputs` are stored apart: None leaves them unchanged.
     """
@@ -62,6 +62,7 @@ class RunRecord:
     loose: tuple[Finding, ...] = ()
     failed: tuple[Finding, ...] = ()
     steady: bool = True
+    users: bool = False
     inputs: RunInputs | None = None
 
 

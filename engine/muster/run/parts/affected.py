@@ -22,12 +22,13 @@ from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
+from muster.git.authors import written_since
 from muster.git.changes import Blob, PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.errors import RepositoryError
 from muster.git.store.entries import LINK, SUBMODULE
 from muster.git.store.paths import IGNORE_FILE, is_data
-from muster.rules.admission.judge import reads_other_objects
+from muster.rules.admission.judge import reads_other_objects, reads_users
 from muster.run.homes import CONTEXT, KeptNeighbourhoods
 from muster.run.memo.records import RunRecord, digest
 from muster.run.memo.state import RunState
@@ -89,6 +90,14 @@ class Since:
         others = (change for change in committed if change.path not in landed)
         missing = set[str]() if question.resumes else written.keys() - landed
         return frozenset((*data_of(question.files.changes), *data_of(others), *missing))
+
+    @cached_property
+    def written(self) -> frozenset[str] | None:
+        """The files that people's commits wrote, if a policy reads who changed what; None if that is not known."""
+        question, last = self.question, self.facts.commit
+        if last == question.commit or not self.facts.users:
+            return frozenset()
+        return written_since(question.repository, last, question.commit)
 
     @cached_property
     def tips(self) -> str:
@@ -190,6 +199,12 @@ BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
         "a further repository stopped or resumed answering",
         Affects.FLEET,
         lambda since: since.facts.withheld != withheld_of(since.question),
+    ),
+    ChangeRow("it is not known which files have another author", Affects.FLEET, lambda since: since.written is None),
+    ChangeRow(
+        "a file was changed, and changed back by somebody else",
+        Affects.NEIGHBOURHOODS,
+        lambda since: Touched(frozenset(since.state.of_files(since.written or ())[0])),
     ),
     *CHANGED,
     ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
@@ -351,6 +366,11 @@ NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
         "an admission policy of the fleet reads other objects",
         Affects.FLEET,
         lambda checking: reads_other_objects(checking.fleet),
+    ),
+    ChangeRow(
+        "an admission policy reads who changed an object, and here that is not known",
+        Affects.FLEET,
+        lambda checking: checking.fleet.read.authors is None and reads_users(checking.fleet),
     ),
     ChangeRow(
         "a finding concerns many objects",
