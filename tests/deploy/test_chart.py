@@ -30,9 +30,9 @@ def chart(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "deploy/chart", tmp_path / "chart"))
 
 
-def objects(chart: Path, *arguments: str) -> dict[str, Tree]:
+def objects(chart: Path, *arguments: str, home: Path | None = None) -> dict[str, Tree]:
     """By kind, of a release that is called muster."""
-    bodies = list(yaml.safe_load_all(helm("template", "muster", chart, *arguments, home=chart)))
+    bodies = list(yaml.safe_load_all(helm("template", "muster", chart, *arguments, home=home or chart)))
     by_kind = {body["kind"]: body for body in bodies}
     assert len(by_kind) == len(bodies)
     return by_kind

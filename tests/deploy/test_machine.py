@@ -19,6 +19,7 @@ from tests.features.pulses.test_walkthrough import cluster
 from tests.packaging.conftest import SHIPPED
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.gitservers import http_backend
+from tests.support.release.packages import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -171,6 +172,7 @@ def test_the_image_is_made_of_what_muster_is_built_from(image: str) -> None:
     extras = set(re.findall(r'"\.\[(.*)\]"', text)[0].split(","))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert extras <= project["optional-dependencies"].keys()
+    assert image != "deploy/Containerfile" or extras == set(EXTRAS), "as in muster.pyz"
     assert re.findall(r"^USER (.*)$", text, re.M) == ["65532:65532"]
 
 

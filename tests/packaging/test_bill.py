@@ -3,17 +3,17 @@
 import json
 import shutil
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.support.release import ROOT
+from tests.support.release.bill import checked, debian_package, write_bill
 from tests.support.release.making import Making
 
-pytest.importorskip("cyclonedx_py", reason="cyclonedx-bom is not installed (the extra `release`)")
-from tests.support.release.bill import checked, debian_package, write_bill
-
+pytestmark = pytest.mark.skipif(find_spec("cyclonedx_py") is None, reason="cyclonedx-bom not installed (extra release)")
 EPOCH: Final = 1_800_000_000
 GIT: Final = {"Package": "git", "Version": "1:2.39.5-0+deb12u2", "Architecture": "amd64"}
 

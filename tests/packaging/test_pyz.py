@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.git import git_environ
 from tests.support.release import ROOT
+from tests.support.release.packages import PYTHON, TAGS
 from tests.support.release.pyz import pack
 
 START: Final = ROOT / "deploy/pyz/__main__.py"
@@ -184,6 +185,11 @@ def test_another_python_is_refused_in_one_sentence(
     here: tuple[tuple[int, ...], str, str, str, str], said: str, start: ModuleType
 ) -> None:
     assert start.refusal(*here) == (said and f"{NEEDED}{said}")
+
+
+def test_it_asks_for_what_the_packages_inside_were_taken_for(start: ModuleType) -> None:
+    assert start.PYTHON == PYTHON
+    assert "--platform=manylinux_{}_{}_x86_64".format(*start.GLIBC) in TAGS
 
 
 def test_the_pythons_that_it_refuses_can_read_it() -> None:

@@ -12,8 +12,10 @@ from typing import Final
 
 import pytest
 
+from tests.agents.join.test_chart import needs_helm
+from tests.deploy.test_chart import objects, template
 from tests.packaging.conftest import SHIPPED, committed
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.release import ROOT, SUMS, release
 from tests.support.release.__main__ import PARTS
 from tests.support.release.image import NAME as IMAGE
@@ -124,3 +126,25 @@ def test_the_image_says_what_it_is(made: Path, muster_repository: Repo, tmp_path
 def test_a_release_comes_out_the_same_twice(made: Path, muster_repository: Repo, tmp_path: Path) -> None:
     release(muster_repository.path, tmp_path / "again", PARTS)
     assert (tmp_path / "again" / SUMS).read_text() == (made / SUMS).read_text()
+
+
+@needs_helm
+def test_the_pod_of_the_chart_runs_in_the_image(made: Path, tmp_path: Path) -> None:
+    """What a kubelet would start, one after the other: on a volume that is empty, and then on what it left."""
+    spec = template(objects(ROOT / "deploy/chart", "--set=mode=reconcile", home=tmp_path))["spec"]
+    remote = clone(Repo(fleet(tmp_path), git_environ(tmp_path)), tmp_path / "remote.git", "--bare")
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    user = spec["securityContext"]["runAsUser"]
+    subprocess.run(["chown", "--recursive", f"{user}:{user}", str(remote.path), str(volume)], check=True)
+    container = Container(made / IMAGE, tmp_path, user)
+    mounts, before = {"/var/lib/muster": volume, "/remote.git": remote.path}, remote.tip("main")
+    for _ in range(2):
+        for described in (*spec["initContainers"], *spec["containers"]):
+            environ = {variable["name"]: variable["value"] for variable in described["env"]}
+            command = described.get("command", container.image["Entrypoint"]) + described.get("args", [])
+            environ["MUSTER_REMOTE"] = "/remote.git"
+            done = container.start(command, mounts, environ, described["workingDir"])
+            assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("nothing to do")
+    assert remote.tip("main") != before

@@ -11,10 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
-from packageurl import PackageURL
-
 from muster.data.tree import Tree
 from tests.support.release.making import Making, call
 
@@ -29,6 +25,9 @@ def write_bill(making: Making, packages: Path, out: Path, system: Iterable[Tree]
 
 def checked(bill: Tree) -> str:
     """Return a bill as text; AssertionError if the schema forbids it."""
+    from cyclonedx.schema import SchemaVersion  # of the extra `release`, which most tests do not need
+    from cyclonedx.validation.json import JsonStrictValidator
+
     text = json.dumps(bill, indent=2) + "\n"
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     assert problem is None, problem.data.message
@@ -37,6 +36,8 @@ def checked(bill: Tree) -> str:
 
 def debian_package(fields: Tree) -> Tree:
     """Return the component of an installed package of Debian's, from its fields in dpkg's status."""
+    from packageurl import PackageURL
+
     name, version = fields["Package"], fields["Version"]
     purl = PackageURL("deb", "debian", name, version, {"arch": fields["Architecture"], "distro": "bookworm"})
     return {"type": "library", "bom-ref": str(purl), "name": name, "version": version, "purl": str(purl)}

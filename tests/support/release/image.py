@@ -5,21 +5,22 @@ muster.pyz has. All times are the commit's: the digest depends on the commit, an
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import Final
 
 from tests.support.release.bill import debian_package, write_bill
 from tests.support.release.layout import debian_packages
-from tests.support.release.making import Making, UnavailableError, archive, call
+from tests.support.release.making import Making, archive, call, require
 from tests.support.release.packages import download, install
 
 NAME: Final = "muster-image.tar"
 BILL: Final = "muster-image.cdx.json"
 _SUITE: Final = "bookworm"
-_PROGRAMS: Final = ("mmdebstrap", "buildah")
-#: As in Debian's own slim images.
-_LEFT_OUT: Final = ("doc", "man", "info", "locale")
+#: As in Debian's own slim images: licences stay.
+_PATHS: Final = (
+    *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")),
+    "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+)
 #: Every image has it; here pip finds its wheels while one is built.
 _WHEELS: Final = "/mnt"
 
@@ -27,9 +28,7 @@ _WHEELS: Final = "/mnt"
 def make_image(making: Making) -> None:
     """Make the image, and the bill of what is inside. Raises UnavailableError if a program, a mirror of Debian or a
     package index is missing."""
-    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
-    if missing:
-        raise UnavailableError(f"{' and '.join(missing)} not installed (Debian has packages of these names)")
+    require("mmdebstrap", "buildah")
     packages, wheels, layout = install(making), download(making), making.work / "image"
     buildah = _Buildah(making)
     buildah.make_base(_base(making))
@@ -42,9 +41,8 @@ def make_image(making: Making) -> None:
 def _base(making: Making) -> Path:
     """Return a root of Debian's packages that has apt, as a tar."""
     root = making.work / "base.tar"
-    without = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
     call(
-        ["mmdebstrap", "--quiet", "--variant=apt", *without, _SUITE, str(root)],
+        ["mmdebstrap", "--quiet", "--variant=apt", *_PATHS, _SUITE, str(root)],
         "apt reads no mirror of Debian's packages",
         {**os.environ, "SOURCE_DATE_EPOCH": str(making.epoch)},
     )

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Mapping
@@ -58,6 +59,16 @@ def call(command: list[str], missing: str = "", environ: Mapping[str, str] | Non
         raise UnavailableError(missing)
     assert done.returncode == 0, f"{command[0]}: {output[-3000:]}"
     return done.stdout
+
+
+def require(*programs: str) -> None:
+    """Raise UnavailableError unless these programs are installed, and this process may mount file systems, as whoever
+    builds and starts images does."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise UnavailableError(f"{' and '.join(missing)} not installed (Debian has packages of these names)")
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        raise UnavailableError("it takes the right to mount, as root has outside of an unprivileged container")
 
 
 def archive(folder: Path, out: Path, epoch: int, prefix: str = "") -> None:

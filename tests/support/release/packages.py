@@ -16,7 +16,7 @@ from tests.support.release.making import Making, UnavailableError, call
 #: The same extras as in deploy/Containerfile.
 EXTRAS: Final = ("amqp", "identity", "metrics")
 PYTHON: Final = (3, 11)
-_TAGS: Final = (
+TAGS: Final = (
     "--only-binary=:all:",
     "--implementation=cp",
     "--python-version={}.{}".format(*PYTHON),
@@ -33,7 +33,7 @@ def download(making: Making) -> Path:
     wheels = making.work / "wheels"
     if not wheels.exists():
         arriving = making.work / "arriving"
-        pip("download", *_TAGS, f"--dest={arriving}", f"{making.wheel}[{','.join(EXTRAS)}]", _BACKEND)
+        pip("download", *TAGS, f"--dest={arriving}", f"{making.wheel}[{','.join(EXTRAS)}]", _BACKEND)
         arriving.rename(wheels)
     return wheels
 
@@ -47,8 +47,10 @@ def install(making: Making) -> Path:
     wheels, folder, report = download(making), making.work / "packages", making.work / "packages.json"
     if folder.exists():
         return folder
-    options = ["--no-compile", "--no-index", f"--find-links={wheels}", "--no-warn-conflicts", *_TAGS]
-    pip("install", *options, f"--report={report}", f"--target={folder}", f"{NAME}[{','.join(EXTRAS)}]")
+    options = ["--no-compile", "--no-index", f"--find-links={wheels}", "--no-warn-conflicts", *TAGS]
+    pip(
+        "install", *options, f"--report={report}", f"--target={folder}", f"{NAME}[{','.join(EXTRAS)}]=={making.version}"
+    )
     # unchecked: nothing writes to the unpacked sources, and archives keep no times to check
     mode = PycInvalidationMode.UNCHECKED_HASH
     assert compileall.compile_dir(folder, quiet=1, stripdir=str(folder), invalidation_mode=mode)

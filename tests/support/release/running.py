@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,11 @@ from typing import Final
 
 from muster.data.tree import Tree
 from tests.support.release.layout import config, index
-from tests.support.release.making import UnavailableError, call
+from tests.support.release.making import call, require
 from tests.support.release.packages import pip
 
 #: Where a system has the second hierarchy of control groups beside the first, which crun refuses.
 _HYBRID: Final = Path("/sys/fs/cgroup/unified")
-_PROGRAMS: Final = ("umoci", "crun")
 #: Of the image, which deploy/Containerfile makes.
 USER: Final = 65532
 
@@ -59,11 +57,7 @@ class Container:
 
     def __init__(self, image: Path, folder: Path, user: int = USER) -> None:
         """Unpack it below a folder, to run as a user. Raises UnavailableError where it cannot be started."""
-        missing = [program for program in _PROGRAMS if shutil.which(program) is None]
-        if missing:
-            raise UnavailableError(f"{' and '.join(missing)} not installed (Debian has packages of these names)")
-        if os.geteuid():
-            raise UnavailableError("containers are started by root here")
+        require("umoci", "crun")
         self._folder, self._bundle = folder, folder / "bundle"
         layout = folder / "layout"
         layout.mkdir()
@@ -77,16 +71,25 @@ class Container:
 
     def run(self, *arguments: str, fleet: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Run the image's command with arguments; a fleet is mounted where the image expects it."""
-        changed = {**self._config, "root": {**self._config["root"], "readonly": True}}
-        entry = self._config["process"]["args"][:1]
-        changed["process"] = {**self._config["process"], "args": [*entry, *arguments], "terminal": False}
-        mounts = [{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev"]}]
-        if fleet is not None:
-            mounts += [{"destination": "/fleet", "type": "bind", "source": str(fleet), "options": ["rbind", "rw"]}]
-        changed["mounts"] = [*self._config["mounts"], *mounts]
-        (self._bundle / "config.json").write_text(json.dumps(changed), encoding="utf-8")
-        command = ["crun", "--root", str(self._folder / "crun"), "run", "--bundle", str(self._bundle), "muster"]
+        command = [*self.image["Entrypoint"], *arguments]
+        return self.start(command, {} if fleet is None else {"/fleet": fleet})
+
+    def start(
+        self, command: Sequence[str], mounts: Mapping[str, Path], environ: Mapping[str, str] = {}, cwd: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command, with folders mounted at paths, further variables, and in another folder than the image's."""
+        process = {**self._config["process"], "args": [*command], "terminal": False}
+        process["env"] = [*process["env"], *(f"{name}={value}" for name, value in environ.items())]
+        process["cwd"] = cwd or process["cwd"]
+        folders = [
+            {"destination": path, "type": "bind", "source": str(folder), "options": ["rbind", "rw"]}
+            for path, folder in mounts.items()
+        ]
+        scratch = {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev"]}
+        root = {**self._config["root"], "readonly": True}
+        changed = {"process": process, "root": root, "mounts": [*self._config["mounts"], scratch, *folders]}
+        (self._bundle / "config.json").write_text(json.dumps(self._config | changed), encoding="utf-8")
+        run = ["crun", "--root", str(self._folder / "crun"), "run", "--bundle", str(self._bundle), "muster"]
         if _HYBRID.is_mount():
-            hidden = f'umount {_HYBRID} && exec "$@"'
-            command = ["unshare", "--mount", "sh", "-c", hidden, "sh", *command]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+            run = ["unshare", "--mount", "sh", "-c", f'umount {_HYBRID} && exec "$@"', "sh", *run]
+        return subprocess.run(run, capture_output=True, text=True, check=False)
