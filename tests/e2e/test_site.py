@@ -35,6 +35,7 @@ PAGES = (
     "remedies",
     "adapters",
     "findings",
+    "drills",
     "tried",
 )
 WIDE = ["Name", "Status", "Since", "Reason", "Region", "Set", "Version"]
@@ -51,7 +52,10 @@ ROWS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = example_with_past(tmp_path_factory.mktemp("example"))
-    repo.commit({"clusters/hostile.yaml": HOSTILE, "placements/rollout.yaml": ROLLOUT})
+    repo.commit({"clusters/hostile.yaml": HOSTILE, "placements/rollout.yaml": ROLLOUT, "drills/clusters.yaml": None})
+    drill = (repo.path / "drills/regions.yaml").read_text()
+    forbidden = f"  - {{name: hostile, expression: \"placement.name == 'web' || placement.name == '{MARKUP}'\"}}\n"
+    repo.commit({"drills/regions.yaml": drill.replace("  never:\n", f"  never:\n{forbidden}").replace("1h", "5m")})
     told = (repo.path / DERIVED).read_bytes()
     available = b'type: ManagedClusterConditionAvailable\n    status: "True"'
     assert available in told
@@ -102,6 +106,19 @@ def test_a_setting_that_was_tried_on_the_past(page: Page) -> None:
     expect(page.get_by_role("img", name="8 outages, 6 of them false alarms")).to_be_visible()
     expect(page.locator("tbody tr").nth(0)).to_contain_text("as it was")
     expect(page.locator("tbody tr").nth(1)).to_contain_text("3 min")
+
+
+def test_drills_show_which_cells_are_broken(page: Page) -> None:
+    page.get_by_role("link", name="Drills", exact=True).click()
+    region = page.get_by_role("region", name="Drill regions")
+    broken = region.get_by_role("row", name=re.compile("^region=us")).locator("td.broken")
+    expect(broken).to_contain_text("✗ hostile from")
+    expect(page.locator("main")).to_contain_text(MARKUP)
+    assert page.locator("main img").count() == 0
+    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Drill regions").click()
+    region.get_by_role("link", name="shop/web").click()
+    expect(page.locator("h2")).to_have_text("shop/web")
 
 
 def test_clusters_are_filtered_sorted_and_followed(page: Page) -> None:
@@ -205,7 +222,7 @@ def test_what_is_widest_fits(browser: Browser, folder: Path) -> None:
             expect(page.locator(".chart").first).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth") == width
             if width == 390:
-                _look_at(page, ("", "cluster/prod-eu-1"))
+                _look_at(page, ("", "cluster/prod-eu-1", "drills"))
                 assert page.evaluate("document.documentElement.scrollWidth") == width
             page.get_by_role("link", name="Clusters", exact=True).click()
             rows = page.locator(".rows")

@@ -32,6 +32,7 @@ ALL = PICTURES | {
     "remedies": "remedies",
     "adapters": "adapters",
     "findings": "findings",
+    "drills": "drills",
 }
 ROLLOUT = """\
 apiVersion: muster.dev/v1alpha1

@@ -30,6 +30,7 @@ from muster.fleet.faults import is_any_fault
     metavar="FILE",
     help="Also show a setting that was tried on the past: what muster replay --set -o json has written.",
 )
+@click.option("--no-drills", is_flag=True, help="Do not rehearse the fleet's Drills.")
 @options.source_options
 def command(
     folder: Path,
@@ -38,9 +39,10 @@ def command(
     link: str | None,
     forecast: timedelta | None,
     replay: tuple[Path, ...],
+    no_drills: bool,
 ) -> int:
     """Write the fleet as a web page into DIR: an overview, every cluster with the reasons for its state, Placements,
-    pools.
+    pools. If the fleet has Drills, they are rehearsed for it, which takes as long as muster drill.
 
     The page needs no server and loads nothing from other hosts. You can publish it on GitHub Pages or GitLab Pages.
     muster writes only to an empty folder, or to one that it has written before.
@@ -53,7 +55,7 @@ def command(
     """
     from muster.features.page.writing import write_site
 
-    count, reading, run = write_site(folder, source, title, link, forecast, replay)
+    count, reading, run = write_site(folder, source, title, link, forecast, replay, drills=not no_drills)
     reading.print_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
     return FAULT if any(map(is_any_fault, reported_findings(run))) else FINE

@@ -15,9 +15,11 @@ from typing import Final
 from muster.data.kinds import CLUSTERS
 from muster.data.times import format_time
 from muster.data.tree import Tree
+from muster.features.drill.drill import DrillResult
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import Member, availability, file_of, members_of
 from muster.features.page.details import ClusterDetails
+from muster.features.page.drills import broken_cells, drill_matrices
 from muster.features.page.overview import ClusterRows, overview, placement_details, rollout_details
 from muster.features.page.timeline import BEATS_WINDOW, Timeline, heartbeats
 from muster.git.forges import Links, links_of
@@ -33,6 +35,7 @@ ASSETS = (
     "availability.js",
     "cluster.js",
     "rollouts.js",
+    "drills.js",
     "tried.js",
 )
 #: How many clusters' details are in one file.
@@ -50,7 +53,8 @@ class FleetSite:
     names. `links`: URL templates of files and commits with `{commit}` and `{path}`, or None. `history` and `beats` (see
     `timeline.heartbeats`) are called once, for the first file that needs them. `live`: a server
     announces new commits. `upcoming`: the forecast, as rows of `muster.features.forecast.forecast.moment_row`, or None.
-    `tried`: settings that were tried on the past (`muster.features.page.tried`), or None.
+    `tried`: settings that were tried on the past (`muster.features.page.tried`), or None. `drills`: the results of the
+    fleet's Drills; empty if they were not rehearsed.
     """
 
     def __init__(
@@ -66,16 +70,18 @@ class FleetSite:
         details: Callable[[Sequence[str]], Run] | None = None,
         beats: Callable[[], Mapping[str, Sequence[int]]] = dict,
         tried: Tree = None,
+        drills: Sequence[DrillResult] = (),
     ) -> None:
         self._known, self._ask_details, self._ask_beats = known, details, beats
         self._run, self._title, self._links, self._ask_history = run, title, links, history
-        self._live, self._upcoming, self._tried = live, upcoming, tried
+        self._live, self._upcoming, self._tried, self._drills = live, upcoming, tried, drills
         self._kept: dict[str, bytes] = {}
 
     def paths(self) -> Iterator[str]:
         """The paths of the site's files."""
         yield from ASSETS
         yield from (f"data/clusters/{number}.js" for number in range(-(-len(self._names) // _IN_A_FILE)))
+        yield from ("data/drills.js",) if self._drills else ()
         yield from ("data/placements.js", "data/rollouts.js", "data/availability.js", "data/fleet.js")
 
     def read(self, path: str) -> bytes:
@@ -94,7 +100,7 @@ class FleetSite:
         if path == "data/fleet.js":
             where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
             more = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
-            more["tried"] = self._tried
+            more |= {"tried": self._tried, "drills": broken_cells(self._drills) if self._drills else None}
             return _call("fleet", {**self._overview, **more})
         if path == "data/availability.js":
             found = availability(self._run.commit or "", self._run.now, self._members, self._history)
@@ -103,6 +109,8 @@ class FleetSite:
             return _call("placements", list(placement_details(self._run)))
         if path == "data/rollouts.js":
             return _call("rollouts", rollout_details(self._run))
+        if path == "data/drills.js" and self._drills:
+            return _call("drills", drill_matrices(self._drills))
         before, behind = _CLUSTERS
         number = path.removeprefix(before).removesuffix(behind)
         numbered = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
@@ -203,6 +211,7 @@ def site_of(
     known: ClusterRows | None = None,
     details: Callable[[Sequence[str]], Run] | None = None,
     tried: Tree = None,
+    drills: Sequence[DrillResult] = (),
 ) -> FleetSite:
     """Return the site of a run. `link`: the URL template of files, if not the one of `origin`'s forge; `timeline`: with
     the history read before; all else as in `FleetSite`."""
@@ -227,4 +236,5 @@ def site_of(
         details=details,
         beats=beats,
         tried=tried,
+        drills=drills,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,7 +18,11 @@ from muster.data.tree import Tree
 from muster.features.page.pages import FleetSite, site_of
 from muster.features.page.trees import MOST, witness
 from muster.features.page.tried import read_tried
+from muster.rules.drills.policy import Drill
 from muster.run.run import Run
+
+if TYPE_CHECKING:
+    from muster.features.drill.drill import DrillResult
 
 #: A file that marks folders which `muster site` wrote.
 MARKER: Final = ".muster-site"
@@ -33,12 +37,14 @@ def write_site(
     link: str | None = None,
     forecast: timedelta | None = None,
     tried: Sequence[Path] = (),
+    *,
+    drills: bool = True,
 ) -> tuple[int, FleetReading, Run]:
     """Write the page of a fleet, with `forecast` what happens in that time, and the settings in the files `tried`;
     return the number of its files.
 
-    `title` is by default the Fleet's name, else the repository's; `link` as in `site_of`. click.UsageError if the
-    folder has other content.
+    `title` is by default the Fleet's name, else the repository's; `link` as in `site_of`. With `drills`, the fleet's
+    Drills are rehearsed, if it is read from a repository. click.UsageError if the folder has other content.
     """
     _require_own(folder)
     settings = read_tried(tried) or None
@@ -46,8 +52,10 @@ def write_site(
     upcoming = _upcoming(reading, source.now, forecast) if forecast else None
     fleets = [obj.id.name for obj in run.fleet.of(FLEET) if obj.parts]
     title = title or next(iter(fleets), "") or source.repo.resolve().name.removesuffix(".git")
+    rehearsed = _drilled(reading, run, source.now) if drills else ()
     with working("writing the page"):
-        count = _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming, tried=settings))
+        site = site_of(run, reading.repository, title, link, upcoming=upcoming, tried=settings, drills=rehearsed)
+        count = _put(folder, site)
     return count, reading, run
 
 
@@ -66,6 +74,16 @@ def _upcoming(reading: FleetReading, now: datetime, span: timedelta) -> Tree:
         start = reading.instant(now).now
         moments = islice(forecast(trial, start, start + span), _MAX_INSTANTS)
         return [moment_row(moment, _MAX_LINES) for moment in moments]
+
+
+def _drilled(reading: FleetReading, run: Run, now: datetime) -> "Sequence[DrillResult]":
+    """The results of the fleet's Drills; none without a commit to rehearse them on."""
+    if not run.fleet.compiled.of(Drill) or reading.base is None:
+        return ()
+    from muster.features.drill.cli import drilled
+
+    with working("rehearsing the Drills"):
+        return drilled(reading, now, ())
 
 
 def _put(folder: Path, site: FleetSite) -> int:

@@ -67,6 +67,7 @@ const muster = {
     this.read = {};
     delete this.data.placements;
     delete this.data.rollouts;
+    delete this.data.drills;
     this.date();
     this.route(true);
     const filter = document.getElementById("filter");
@@ -78,7 +79,7 @@ const muster = {
 
   date() {
     const { now, commit } = this.data.fleet;
-    for (const link of document.querySelectorAll("#pages a")) link.hidden = (link.hash === "#/rollouts" && !this.data.fleet.rollouts.length) || (link.hash === "#/tried" && !this.data.fleet.tried);
+    for (const link of document.querySelectorAll("#pages a")) link.hidden = { "#/rollouts": !this.data.fleet.rollouts.length, "#/drills": !this.data.fleet.drills, "#/tried": !this.data.fleet.tried }[link.hash] || false;
     const date = ["as of ", this.make("time", { dateTime: now }, now)];
     if (commit) date.push(", commit ", this.commit(commit));
     document.getElementById("date").replaceChildren(...date);
@@ -226,7 +227,7 @@ const muster = {
 
 const STATUSES = ["True", "Unknown", "False", "Denied", "NotJoined", ""];
 const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["rollouts", "Rollouts"], ["pools", "Pools"],
-  ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"], ["tried", "Tried settings"]];
+  ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"], ["drills", "Drills"], ["tried", "Tried settings"]];
 const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD, VERSION, LABELS] = Array.from({ length: 12 }, (_, i) => i);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const lasted = (seconds) => {
@@ -280,6 +281,7 @@ const VIEWS = {
 
   rollouts: () => Rollouts.list(),
   tried: () => Tried.view(),
+  drills: () => Drills.view(),
   rollout: (rest) => Rollouts.view(rest),
 
   placements: needsPlacements((all) => muster.show("Placements",
@@ -375,6 +377,7 @@ function todo(fleet) {
   if (requests.length) lines.push(["doubt", `${plural(requests.length, "certificate request")} wait${requests.length === 1 ? "s" : ""}: `,
     ...some([...new Set(requests.map(({ cluster, name }) => cluster || name))]), ". Decide with ", muster.make("code", {}, "muster get waiting"), "."]);
   for (const one of fleet.rollouts.filter(({ reason }) => /Fail|Invalid|RollingBack|RolledBack/.test(reason))) lines.push(["bad", "Rollout ", rolloutLink(one.key), ` ${one.reason}: ${one.message}.`]);
+  for (const [name, count] of fleet.drills || []) if (count) lines.push(["bad", link("#/drills", `Drill ${name}`), ` fails in ${plural(count, "cell")}.`]);
   const held = fleet.held.filter((one) => !one.topic).length;
   if (held) lines.push(["held", link("#/clusters?q=held:t", plural(held, "effect")), ` held back: ${fleet.held.find((one) => !one.topic).reason}.`]);
   if (of("warning")) lines.push(["doubt", link("#/findings", plural(of("warning"), "warning")), "."]);
