@@ -180,15 +180,16 @@ def monitoring_page() -> str:
     return f"{before}{begin}\n{table}\n\n{end}{after}"
 
 
-def quick_start_page() -> str:
-    """docs/quick-start.md: what is written there; its files are made and its commands played, one after the other."""
-    text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
+def played_page(name: str) -> str:
+    """docs/quick-start.md and such: what is written there; its files are made and its commands played, one after the
+    other."""
+    text = (DOCS / name).read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         session = Session(Path(folder))
         return _BLOCK.sub(session.block, text)
 
 
-_BLOCK = re.compile(r"^```(?:yaml file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(?:(?:yaml|text) file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def live_page(name: str) -> str:
@@ -208,7 +209,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "questions.md": partial(asked_page, "questions.md"),
     "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,
-    "quick-start.md": quick_start_page,
+    "quick-start.md": partial(played_page, "quick-start.md"),
+    "tenants.md": partial(played_page, "tenants.md"),
     "first-fleet.md": partial(live_page, "first-fleet.md"),
     "many-clusters.md": partial(live_page, "many-clusters.md"),
     "images/pipeline.svg": pipeline_picture,

@@ -178,6 +178,10 @@ class Authors(Protocol):
         `files` has the id of each by path, empty if the file is gone.
         """
 
+    def is_signed(self, files: Mapping[str, str], key: str) -> bool:
+        """Is the last change of these files signed with an ssh key, given as an OpenSSH line? A change that is not
+        committed has no signature yet: True."""
+
 
 class Snapshot(ABC):
     """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.

@@ -7,11 +7,11 @@ commits another file. Uncommitted changes are written by the user whom git is co
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.data.snapshot import Author
 from muster.dataclass import dataclass
-from muster.git.errors import RepositoryError
+from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
 from muster.git.repository import Repository, shallow_commits
 from muster.git.store.paths import decode
@@ -20,6 +20,14 @@ from muster.git.trees import list_tree
 _MOST_COMMITS: Final = 50_000
 #: Seconds for one line: a history may be very long, and the answer does not wait longer for a detail.
 _BLAME_SECONDS: Final = 5.0
+
+
+class _LastChange(NamedTuple):
+    """The last commit that changed a file. `number`: how many commits ago."""
+
+    number: int
+    author: Author
+    commit: str
 
 
 class CommitAuthors:
@@ -34,10 +42,34 @@ class CommitAuthors:
 
     def of(self, files: Mapping[str, str]) -> Author | None:
         """Return who changed any of these files last; None if that is not known."""
-        if self._uncommitted and any(self._committed.get(path, "") != oid for path, oid in files.items()):
+        if self._is_uncommitted(files):
             return self.at_work
-        last_changes = [last for path in files if (last := self._last.get(path)) is not None]
-        return min(last_changes)[1] if last_changes else None
+        last = self._last_change(files)
+        return last.author if last is not None else None
+
+    def is_signed(self, files: Mapping[str, str], key: str) -> bool:
+        """Is the last change of these files signed with an ssh key, given as an OpenSSH line? A change that is not
+        committed has no signature yet: True. Raises RepositoryError if signatures cannot be checked here."""
+        if self._is_uncommitted(files):
+            return True
+        last = self._last_change(files)
+        try:
+            require_library()
+        except IdentityError as error:
+            raise RepositoryError("the keys of Fleet.spec.groups cannot be checked here", str(error)) from error
+        from muster.git.signatures.signature import signing_key, ssh_key  # few fleets have keys of people
+
+        if last is None:
+            return False
+        answer = next(self._repository.objects.read((last.commit,)))
+        signed_with = None if isinstance(answer, UnreadableError) else signing_key(answer.content)
+        return signed_with is not None and signed_with == ssh_key(key)
+
+    def _is_uncommitted(self, files: Mapping[str, str]) -> bool:
+        return self._uncommitted and any(self._committed.get(path, "") != oid for path, oid in files.items())
+
+    def _last_change(self, files: Mapping[str, str]) -> "_LastChange | None":
+        return min((last for path in files if (last := self._last.get(path)) is not None), default=None)
 
     @cached_property
     def at_work(self) -> Author | None:
@@ -52,10 +84,10 @@ class CommitAuthors:
         return {decode(entry.path)[0]: entry.oid for entry in entries}
 
     @cached_property
-    def _last(self) -> Mapping[str, tuple[int, Author]]:
+    def _last(self) -> Mapping[str, "_LastChange"]:
         """Who changed each file last, and how many commits ago: in a merge, who resolved it. Derived files have no
         author."""
-        last: dict[str, tuple[int, Author]] = {}
+        last: dict[str, _LastChange] = {}
         if self._head is None:
             return last
         cut_off = shallow_commits(self._repository)
@@ -71,7 +103,7 @@ class CommitAuthors:
         for number, logged in enumerate(log):
             if logged.commit not in cut_off:
                 for change in logged.changes:
-                    last.setdefault(change.path, (number, logged.author))
+                    last.setdefault(change.path, _LastChange(number, logged.author, logged.commit))
         return last
 
 

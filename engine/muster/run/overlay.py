@@ -45,3 +45,7 @@ class _Authors:
     def of(self, files: Mapping[str, str]) -> Author | None:
         """Return who changed any of these files last."""
         return self.at_work if any(path in self.written for path in files) else self.below.of(files)
+
+    def is_signed(self, files: Mapping[str, str], key: str) -> bool:
+        """Is the last change signed with a key? What is written here has no signature yet: True."""
+        return any(path in self.written for path in files) or self.below.is_signed(files, key)

@@ -14,6 +14,7 @@ from muster.dataclass import dataclass
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.foreign import ForeignObjects, named_namespace
+from muster.rules.admission.groups import groups_of
 from muster.rules.admission.policies import Binding
 from muster.rules.admission.request import UNKNOWN_USER, AdmissionRequest
 from muster.rules.policies.lazy import Witness, cost_share
@@ -30,11 +31,13 @@ class Params:
 
 @dataclass(frozen=True)
 class AdmissionInputs:
-    """One revision's further inputs of policies. A `witness` records the evaluation of expressions."""
+    """One revision's further inputs of policies. A `witness` records the evaluation of expressions; the `base` says who
+    is in which group, so that no change decides that about itself."""
 
     fleet: Fleet
     foreigners: ForeignObjects
     witness: Witness | None = None
+    base: Fleet | None = None
     _spaces: dict[str, Tree] = field(default_factory=dict)
     _params: dict[tuple[ObjectId, str], Params] = field(default_factory=dict)
 
@@ -123,15 +126,14 @@ class AdmissionInputs:
         """`request.userInfo`: the last author of the object, by git."""
         if self.fleet.read.authors is None:
             return UNKNOWN_USER
-        parts = request.object.parts if request.object is not None else ()
-        files = {part.source.path: part.source.oid for part in parts if not part.source.ref}
-        if request.object is None and request.old is not None:
-            files = {part.source.path: "" for part in request.old.parts if not part.source.ref}
-        author = self.fleet.read.authors.of(files) if files else None
+        authors, files = self.fleet.read.authors, request.files
+        author = authors.of(files) if files else None
+        in_force = self.fleet if self.base is None else self.base
         if author is None:
             return UNKNOWN_USER
         return {
             **UNKNOWN_USER,
             "username": author.mail or author.name,
+            "groups": groups_of(author.mail, in_force.settings, authors, files),
             "extra": {"muster.dev/author-name": [author.name]},
         }

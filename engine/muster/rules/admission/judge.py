@@ -41,6 +41,8 @@ _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
 _WRITES: Final = frozenset(("CREATE", "UPDATE"))
 #: Fields and variables that read other objects, or the user.
 _READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject")
+#: Variables that stay while another form of the object is tried.
+_UNCHANGED: Final = ("oldObject", "derived", "request", "params", "namespaceObject", "files")
 
 
 def reads_other_objects(fleet: Fleet) -> bool:
@@ -95,7 +97,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
         return Admission(fleet.objects)
     objects, invalid_reports = dict(fleet.objects), list[Finding]()
     foreigners, earlier = ForeignObjects.of(fleet, base)
-    surroundings = AdmissionInputs(fleet, foreigners, witness)
+    surroundings = AdmissionInputs(fleet, foreigners, witness, base)
     matched_kinds = _matched_kinds(foreigners, earlier, admissions)
 
     @cache
@@ -200,6 +202,7 @@ def _scope(inputs: AdmissionInputs, binding: Binding, request: AdmissionRequest,
         "request": request.tree(user),
         "params": params,
         "namespaceObject": inputs.namespace(request),
+        "files": sorted(request.files),
     }
     policy, witness = binding.policy, inputs.witness
     if witness is None or not witness.about(request.id):
@@ -230,7 +233,7 @@ def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest,
         return NAME
 
     def refuses(body: Tree) -> bool:
-        unchanged = {name: scope[name] for name in ("oldObject", "derived", "request", "params", "namespaceObject")}
+        unchanged = {name: scope[name] for name in _UNCHANGED}
         trial = PolicyScope({**unchanged, "object": body}, policy.variables, cel.EXPRESSION_LIMIT)
         return _outcome(rule.holds, trial, (*rule.at, "expression")) is False
 

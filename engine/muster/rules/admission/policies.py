@@ -225,6 +225,7 @@ def _environment(kind: Kind | None, param_kind: tuple[str, str] | None) -> cel.E
             "request": REQUEST,
             "params": DYN if registered is None else object_type(registered),
             "namespaceObject": DYN,
+            "files": _STRINGS,
             "variables": ObjectType("variables", {}),
         }
     )

@@ -35,6 +35,13 @@ class AdmissionRequest:
         return (self.resource.group, self.resource.kind) == ("", "Namespace")
 
     @property
+    def files(self) -> Mapping[str, str]:
+        """The ids by path of people's files that hold the object; empty ids for one that is removed."""
+        side = self.object or self.old
+        parts = side.parts if side is not None else ()
+        return {part.source.path: part.source.oid if self.object else "" for part in parts if not part.source.ref}
+
+    @property
     def labels(self) -> tuple[Mapping[str, str], ...]:
         """The labels of both sides."""
         return tuple(side.labels for side in (self.object, self.old) if side is not None)

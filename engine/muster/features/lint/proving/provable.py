@@ -6,7 +6,7 @@ the request that a fleet's own ones see depends on more than types.
 
 from collections.abc import Mapping
 
-from muster.cel.types import DYN, NullableType, Type
+from muster.cel.types import DYN, STRING, ListType, NullableType, Type
 from muster.data.kinds import Kind
 from muster.features.lint.proving.inputs import is_built_in, with_optional_fields
 from muster.features.lint.proving.rules import Validations, of_remedy, of_rollout
@@ -69,4 +69,5 @@ def _inputs(kind: Kind) -> Mapping[str, Type]:
         "derived": type_,
         "request": REQUEST,
         "namespaceObject": DYN,
+        "files": ListType(STRING),
     }
