@@ -5,6 +5,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,49 @@ def cells(repo: Repo) -> dict[tuple[str, str], Cell]:
     }
 
 
+#: What the status of a Rollout may say.
+REASONS = ("Progressing", "Soaking", "Stopped", "NoClusters", "Complete")
+ROLLOUT = """\
+apiVersion: muster.dev/v1alpha1
+kind: Rollout
+metadata: {{name: app, namespace: apps}}
+spec:
+  placementRef: {{name: all}}
+  revision: {revision}
+  gate: [{{name: runs, expression: "self.status.clusterClaims.exists(c, c.value == rollout.revision)"}}]
+  stages:
+  - {{name: eu, selector: {{matchLabels: {{region: eu}}}}, minSuccessTime: 3m, progressDeadline: 8m, maxConcurrency: 2}}
+  - {{name: us, selector: {{matchLabels: {{region: us}}}}, maxConcurrency: 1, progressDeadline: 4m, maxFailures: 1}}
+  - {{name: rest}}
+"""
+
+
+def in_flight(repo: Repo, runs: Mapping[str, str]) -> None:
+    """Give the fleet a Rollout from v1 to v2 of which some clusters have said that they run it."""
+    rules = [f"rollout.reason == '{reason}'" for reason in REASONS] + [
+        f"rollout.stage == '{stage}'" for stage in STAGES
+    ]
+    never = "".join(f'  - {{name: "{rule.split()[-1][1:-1]}", expression: "{rule}"}}\n' for rule in rules)
+    drill = DRILL.format(name="d", lose="{each: region}").partition("  - {name: short")[0] + never
+    repo.commit({"apps/all.yaml": placement("all", 9), "apps/rollout.yaml": ROLLOUT.format(revision="v1")})
+    repo.commit({f"clusters/{name}/observed.yaml": observed(name) + CLAIM.format("v1") for name in CLUSTERS})
+    _land(repo, NOON)
+    repo.commit({"apps/rollout.yaml": ROLLOUT.format(revision="v2"), "drills/d.yaml": drill})
+    _land(repo, NOON)
+    repo.commit(
+        {f"clusters/{name}/observed.yaml": observed(name) + CLAIM.format(value) for name, value in runs.items()}
+    )
+    _land(repo, NOON)
+
+
+STAGES = ("eu", "us", "rest")
+CLAIM = "  clusterClaims: [{{name: app, value: {}}}]\n"
+
+
+def _land(repo: Repo, now: datetime) -> None:
+    repo.commit(dict(_settled(repo, now)))
+
+
 Spells = list[tuple[str, datetime, datetime | None]]
 
 
@@ -122,11 +166,12 @@ def simulated(repo: Repo, lost: Collection[str], span: timedelta) -> dict[str, S
         settled = settle(Overlay(CommitSnapshot(repository, repo.tip(), heard.refs, heard.agents), derived), at)
         derived.update(settled.files)
         chosen, silent = _chosen(repo, derived), _silent(repo, derived)
-        for name in ("four", "eu", "tolerant"):
-            now = chosen[name]
+        for name, now in chosen.items():
             gained[name] = (gained.get(name, set()) & now) | (now - before[name])
             states = {"short": len(now) < 4, "dark": bool(now & silent), "moves": bool(gained[name])}
             _see(seen.setdefault(name, []), at, [state for state, holds in states.items() if holds])
+        for name, rollout_states in _rollouts(repo, derived):
+            _see(seen.setdefault(name, []), at, rollout_states)
         before = chosen
         turn = settled.last.turn
         at = None if turn is None else max(turn, at + timedelta(seconds=1))
@@ -153,11 +198,19 @@ def _bodies(repo: Repo, derived: Mapping[str, str | None], folder: str) -> Itera
 
 
 def _chosen(repo: Repo, derived: Mapping[str, str | None]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {"four": set(), "eu": set(), "tolerant": set()}
+    names = [Path(path).stem for path in repo.git("ls-files", "apps").splitlines()]
+    found = {name: set[str]() for name in names if name not in ("binding", "rollout")}
     for _, body in _bodies(repo, derived, "derived/placementdecisions"):
         name = body["metadata"]["labels"]["cluster.open-cluster-management.io/placement"]  # type: ignore[index]
         found[name] |= {one["clusterName"] for one in body["status"].get("decisions") or ()}  # type: ignore[attr-defined]
     return found
+
+
+def _rollouts(repo: Repo, derived: Mapping[str, str | None]) -> Iterator[tuple[str, list[str]]]:
+    for _, body in _bodies(repo, derived, "derived/rollouts"):
+        status: Any = body["status"]
+        reasons = [one["reason"] for one in status["conditions"] if one["type"] == "RolledOut"]
+        yield "app", [*reasons, *filter(None, [status.get("stage")])]
 
 
 def _silent(repo: Repo, derived: Mapping[str, str | None]) -> set[str]:
@@ -194,6 +247,23 @@ def test_each_cell_is_what_a_fleet_does_whose_agents_fall_silent(
     else:
         rule = "DisruptionBudget/default" if budget == BUDGET else "freeze audit"
         assert {spell.name for cell in found.values() for spell in cell.held} == {f"held by {rule}"}
+
+
+@pytest.mark.parametrize("runs", [{"c1": "v2"}, {"c1": "v2", "c4": "v2", "c7": "v2"}])
+def test_so_is_each_cell_of_a_rollout_in_flight(
+    tmp_path: Path, resting: Callable[[Path], Repo], runs: Mapping[str, str]
+) -> None:
+    repo = resting(tmp_path / "fleet")
+    in_flight(repo, runs)
+    found = cells(repo)
+    seen = set[str]()
+    for number, region in enumerate(REGIONS):
+        lost = {name for name, (own, _) in CLUSTERS.items() if own == region}
+        expected = simulated(copy(repo.path, tmp_path / f"real{number}"), lost, timedelta(minutes=20))["app"]
+        spells = [(spell.name, spell.begin, spell.end) for spell in found[f"region={region}", "app"].broken]
+        assert spells == expected
+        seen |= {name for name, _, _ in spells}
+    assert len(seen) > 2, seen
 
 
 def test_an_edit_of_a_placement_changes_its_cells_alone(tmp_path: Path, resting: Callable[[Path], Repo]) -> None:
