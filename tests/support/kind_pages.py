@@ -22,7 +22,7 @@ from muster.data.kinds import (
 )
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
-from muster.features.about.resources import writers
+from muster.features.about.resources import SYSTEMS, system_of, writers
 from muster.fleet.derived_parts import derived_schema
 from muster.fleet.layout import DECLARED, file_places
 
@@ -30,6 +30,7 @@ _TESTS: Final = Path(__file__).resolve().parents[1]
 SCHEMAS: Final = _TESTS.parent / "schemas"
 _DEPTH: Final = 7  # of fields in fields; what lies deeper is in the schema
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
+_TITLES: Final = {"core": "Core: muster's own and Kubernetes'", "OCM": "Open Cluster Management"}
 #: What an agent's branch may have of a kind, if it is less than the sections in the registry.
 _OF_AGENTS: Final = {
     MANAGED_CLUSTER: "`status`, and labels and `spec` as a proposal",
@@ -42,21 +43,21 @@ _OF_AGENTS: Final = {
 def kind_pages() -> dict[str, str]:
     """Return the pages by their paths in docs/."""
     kinds = sorted(ALL, key=lambda kind: (kind.name, kind.group))
-    rows = [
-        f"| [{kind.label}]({kind.schema}.md) | {_first(_schema(_file(kind)))} | `{kind.api_version}` |"
-        for kind in kinds
-    ]
     index = [
         "# Kinds",
         "",
-        "Look up the fields, an example and the writers of every kind. `muster export schemas` writes the schemas for",
-        "[editors](../guide.md#editors). Generated from `schemas/` by `make docs`.",
-        "",
-        "| kind | meaning | apiVersion |",
-        "|---|---|---|",
-        *rows,
+        "Look up the fields, an example and the writers of every kind, by the system that it comes from. `muster",
+        "export schemas` writes the schemas for [editors](../guide.md#editors). Generated from `schemas/` by `make docs`.",
         "",
     ]
+    for system in SYSTEMS:
+        index += [f"## {_TITLES.get(system, system)}", "", "| kind | meaning | apiVersion |", "|---|---|---|"]
+        index += [
+            f"| [{kind.label}]({kind.schema}.md) | {_first(_schema(_file(kind)))} | `{kind.api_version}` |"
+            for kind in kinds
+            if system_of(kind) == system
+        ]
+        index.append("")
     return {"kinds/README.md": "\n".join(index)} | {f"kinds/{kind.schema}.md": _page(kind) for kind in kinds}
 
 
