@@ -47,7 +47,8 @@ def kind_pages() -> dict[str, str]:
         "# Kinds",
         "",
         "Look up the fields, an example and the writers of every kind, by the system that it comes from. `muster",
-        "export schemas` writes the schemas for [editors](../guide.md#editors). Generated from `schemas/` by `make docs`.",
+        "export schemas` writes the schemas for [editors](../guide.md#editors). Generated from `schemas/` by",
+        "`make docs`.",
         "",
     ]
     for system in SYSTEMS:
