@@ -13,7 +13,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANAGED_CLUSTER, MULTI_CLUSTER_INGRESS, PLACEMENT, PLACEMENT_DECISION, ROLLOUT
+from muster.data.kinds import (
+    CLUSTER_DEPLOYMENT,
+    MANAGED_CLUSTER,
+    MULTI_CLUSTER_INGRESS,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    ROLLOUT,
+)
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.assemble import assemble
@@ -141,6 +148,14 @@ def _calendar(windows: str) -> str:
     )
 
 
+def _pool(spec: str) -> str:
+    platform = "{aws: {region: eu-1, credentialsSecretRef: {name: creds}}}"
+    return (
+        "apiVersion: hive.openshift.io/v1\nkind: ClusterPool\nmetadata: {name: ci, namespace: apps}\nspec: "
+        f"{{baseDomain: example.com, imageSetRef: {{name: v1}}, platform: {platform}, {spec}}}\n"
+    )
+
+
 TOPIC = "approval: {topics: [{name: care, effects: [remedy]}]}"
 FREEZE = 'freezes: [{name: year-end, period: "2026-01-01T11:00:00Z/2026-01-01T13:00:00Z", holds: [remedies]}]'
 C0, WEB = MANAGED_CLUSTER.id("c0"), ROLLOUT.id("web", "apps")
@@ -200,6 +215,9 @@ _INGRESS = (
 _SHOP = MULTI_CLUSTER_INGRESS.id("shop", "apps")
 _SOME = PLACEMENT.id("some", "apps")
 _TAINTED = cluster("c4", taints="[{key: k, effect: NoSelect}]")
+_CI1 = CLUSTER_DEPLOYMENT.id("ci-1", "ci-1")
+_CARE = "approval: {topics: [{name: care, effects: [deletion]}]}"
+_EXTERNAL = "pools: {externalDependencies: [Secret/apps/creds, ClusterImageSet/v1]}"
 _SEARCH = PLACEMENT.id("search", "apps")
 _MOVES = 'freezes: [{name: year-end, period: "2026-01-01T11:00:00Z/2026-01-01T12:30:00Z", holds: [placements]}]'
 _TOLERANT = "  tolerations:\n  - {key: k, operator: Exists}\n"
@@ -373,6 +391,29 @@ SITUATIONS: Mapping[str, Situation] = {
         happens={"apps/search.yaml": placement("search", 4)},
         alone=timedelta(minutes=28),
         renewing=timedelta(minutes=28),
+    ),
+    "a pool that shrinks": Situation(
+        _CI1,
+        "deletion",
+        {
+            "approve it: merge muster/proposals/care": {"a.yaml": approval(str(_CI1), "deletion", WHEN)},
+            "remove the topic care from Fleet/f": {"f.yaml": fleet(_EXTERNAL)},
+        },
+        lambda look: dig(look(_CI1), "metadata", "deletionTimestamp") is not None,
+        before={"f.yaml": fleet(f"{_EXTERNAL}, {_CARE}"), "pool.yaml": _pool("size: 3")},
+        happens={"pool.yaml": _pool("size: 2")},
+    ),
+    "a pool's turn": Situation(
+        _CI1,
+        "deletion",
+        {"maxConcurrent 4 of ClusterPool/apps/ci": {"pool.yaml": _pool("size: 2, maxConcurrent: 4")}},
+        lambda look: dig(look(_CI1), "metadata", "deletionTimestamp") is not None,
+        before={"f.yaml": fleet(f"{_EXTERNAL}, {_CARE}"), "pool.yaml": _pool("size: 3")},
+        steps=((LATER / 2, {"pool.yaml": _pool("size: 2")}),),
+        happens={
+            "pool.yaml": _pool("size: 2, maxConcurrent: 1"),
+            "a.yaml": approval(str(_CI1), "deletion", NOON + LATER / 2),
+        },
     ),
     # -- conditions
     "silence": Situation(

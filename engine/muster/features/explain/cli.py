@@ -65,7 +65,8 @@ def explain(
     Ready!=False), or a held effect (remedy TrafficControl; without FIELD the only one). A Rollout goes on without
     FIELD, or gives its revision to a cluster. Changes are tried in rehearsals, at most 200, and waiting for 31 days;
     what suffices alone is shown. -o json and yaml have the object, field and goal, whether it is so already and since
-    when, ways with their changes, wait and waitWhileRenewing, how many were tried, and whether these are complete.
+    when, ways with their changes, wait, waitWhileRenewing and waitedUntil, how many were tried, and whether these are
+    complete.
 
     \b
     Examples:

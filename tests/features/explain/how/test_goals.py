@@ -76,6 +76,11 @@ def test_what_cannot_be_asked(decided: Fleet, id_: ObjectId, field: str, text: s
     assert text in str(refused.value)
 
 
+def test_a_broken_object(decided: Fleet) -> None:
+    with pytest.raises(NoGoal, match="Placement/apps/some has an error"):
+        goal_of(replace(decided, broken=frozenset({SOME})), (), SOME, "c5")
+
+
 def test_the_only_held_effect_needs_no_name(decided: Fleet) -> None:
     held = Held(C1, "remedy TrafficControl", "a budget", Because("x", ()))
     for field in ("", "remedy", "held remedy TrafficControl", "remedy TrafficControl"):
@@ -121,6 +126,7 @@ def test_as_text_and_as_data(muster: Run, repo: Repo) -> None:
         "since": None,
         "ways": [{"changes": [{"object": placement, "text": "numberOfClusters 5"}], "at": None}],
         "wait": None,
+        "waitedUntil": "2026-02-01T12:00:02Z",
         "waitWhileRenewing": None,
         "complete": True,
     }

@@ -90,4 +90,14 @@ def test_the_number_of_rehearsals_is_bounded(tmp_path: Path, monkeypatch: pytest
     situation = SITUATIONS["approval"]
     ways = ways_of(situation.begin(tmp_path / "fleet"), situation)
     assert (len(ways.ways), ways.tried, ways.limited) == (1, 1, True)
+    assert ways.until == situation.now + timedelta(days=31)
     assert "1 rehearsal of changes, which is the limit: there may be other ways" in ways_text(ways)
+
+
+def test_how_long_is_waited_is_bounded_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST_TRIED", 0)
+    monkeypatch.setattr(search, "MOST_INSTANTS", 1)
+    situation = SITUATIONS["report"]
+    ways = ways_of(situation.begin(tmp_path / "fleet"), situation)
+    assert ways.until == situation.now + timedelta(minutes=5), "when all fall silent"
+    assert "no change that was tried suffices, nor does waiting until 2026-01-01T12:07:00Z." in ways_text(ways)

@@ -29,6 +29,11 @@ class Steps:
 
     candidates: Sequence[Candidate]
 
+    @property
+    def text(self) -> str:
+        """The smallest change in words."""
+        return self.candidates[0].text if self.candidates else ""
+
 
 def setting(text: str, id_: ObjectId, path: At, value: Tree) -> Candidate:
     """A field of an object, or of a built-in policy, that gets a value."""

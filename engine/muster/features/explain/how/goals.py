@@ -62,6 +62,8 @@ def whole(fleet: Fleet, id_: ObjectId) -> Tree:
 
 def goal_of(fleet: Fleet, held: Iterable[Held], id_: ObjectId, field: str) -> Goal:
     """Return what an object and a field ask for. `held`: all effects that are held. NoGoal, with what there is."""
+    if fleet.is_unread(id_):
+        raise NoGoal(f"{id_} has an error, so nothing follows from it until that is repaired: see muster validate")
     of_object = tuple(effect for effect in held if effect.object == id_)
     if PLACEMENT.has(id_) and MANAGED_CLUSTER.id(field) in fleet.objects:
         return _chosen(fleet, of_object, id_, field)

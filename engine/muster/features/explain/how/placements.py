@@ -1,6 +1,8 @@
 """What may have to change until a Placement chooses a cluster, or is satisfied: what both declare."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from muster.data.ids import ObjectId
@@ -11,6 +13,8 @@ from muster.features.explain.how.goals import chosen_of, whole
 from muster.fleet.fleet import Fleet
 
 _MORE: Final = 50
+#: Of so many clusters each alone is accepted.
+_MOST: Final = 10
 
 
 def acceptance(fleet: Fleet, cluster: ObjectId) -> Iterator[Candidate]:
@@ -45,9 +49,9 @@ def to_satisfy(fleet: Fleet, placement: ObjectId) -> Iterator[Candidate | Steps]
     ]
     yield from _tolerations(placement, spec, taints)
     yield from _conditions(placement, spec)
-    for obj in fleet.of(MANAGED_CLUSTER):
-        for candidate in acceptance(fleet, obj.id):
-            yield Candidate(f"accept {obj.id.name}", obj.id, candidate.apply)
+    accepting = (candidate for obj in fleet.of(MANAGED_CLUSTER) for candidate in acceptance(fleet, obj.id))
+    for candidate in islice(accepting, _MOST):
+        yield replace(candidate, text=f"accept {candidate.object.name}")
 
 
 def _number(placement: ObjectId, values: range) -> Steps:

@@ -20,7 +20,7 @@ from muster.fleet.fleet import Fleet
 from muster.rules.progress.step import SUCCEEDED
 from muster.rules.progress.strategy import BODIES
 
-#: So many clusters that have not started may each be allowed to.
+#: Of so many clusters each alone is tried: to succeed, and to be allowed to start.
 _MOST: Final = 10
 _SWITCHES: Final = ("paused", "windows")
 _TIMES: Final = ("minSuccessTime", "progressDeadline")
@@ -35,7 +35,7 @@ def to_go_on(fleet: Fleet, goal: Goal, now: datetime) -> Iterator[Candidate | St
     entries = entries_of_rollout(fleet, id_)
     revision = dig(fleet.previous.get(id_), "status", "revision")
     flying = [name for name, entry in entries.items() if entry.revision == revision and entry.state != SUCCEEDED]
-    alone = [_passing(id_, [name], now) for name in flying]
+    alone = [_passing(id_, [name], now) for name in flying[:_MOST]]
     yield from alone
     if len(flying) > 1:
         yield replace(_passing(id_, flying, now), parts=tuple(candidate.text for candidate in alone))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
-from itertools import combinations, islice, product
+from itertools import combinations, product
 from typing import Final
 
 from muster.data.ids import ObjectId
@@ -37,8 +37,8 @@ _MOST_PAIRS: Final = 5
 _NUMBERS_OF_PAIRS: Final = 3
 #: How long a change may take to suffice, how long is waited, and how many instants are looked at.
 _SOON: Final = timedelta(minutes=1)
-LONGEST: Final = timedelta(days=31)
-_MOST_INSTANTS: Final = 300
+_LONGEST: Final = timedelta(days=31)
+MOST_INSTANTS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,14 @@ class Way:
 @dataclass(frozen=True, slots=True)
 class WaysToGoal:
     """The ways to a goal, each alone. `wait`: when it comes about without new input; `renewing`: if all agents that
-    renew their Leases keep doing so; None if not within `LONGEST`. `tried`: how many rehearsals were made, `limited`:
-    there were more candidates."""
+    renew their Leases keep doing so; None if not `until` an instant, which is `_LONGEST` from now, or sooner. `tried`:
+    how many rehearsals were made, `limited`: there were more candidates."""
 
     goal: Goal
     ways: tuple[Way, ...] = ()
     wait: datetime | None = None
     renewing: datetime | None = None
+    until: datetime | None = None
     tried: int = 0
     limited: bool = False
 
@@ -80,11 +81,12 @@ def find_ways(trial: Rehearsal, fleet: Fleet, id_: ObjectId, field_: str, now: d
     goal = goal_of(fleet, steady.last.fleet.held, id_, field_)
     if goal.already:
         return WaysToGoal(goal)
-    renewing = _waits(trial, goal, now, renew=True)
-    wait = _waits(trial, goal, now)
+    renewing, renewed_until = _waits(trial, goal, now, renew=True)
+    wait, waited_until = _waits(trial, goal, now)
     search = _WaySearch(trial, fleet, goal, now, earliest(wait, renewing))
     limited = search.all(list(_candidates(fleet, goal, _latest(witness.seen), now)))
-    return WaysToGoal(goal, tuple(search.ways), wait, renewing, search.tried, limited)
+    until = min((until for at, until in ((wait, waited_until), (renewing, renewed_until)) if at is None), default=None)
+    return WaysToGoal(goal, tuple(search.ways), wait, renewing, until, search.tried, limited)
 
 
 def _latest(seen: Iterable[Evaluation]) -> list[Evaluation]:
@@ -134,11 +136,9 @@ class _WaySearch:
 
     def _is_known(self, entry: Candidate | Steps) -> bool:
         """Was it tried under the same words, or does a part of it suffice?"""
-        texts = {way.changes[0].text for way in self.ways}
-        text = entry.candidates[0].text if isinstance(entry, Steps) and entry.candidates else getattr(entry, "text", "")
-        tried_before = text in self._texts
-        self._texts.add(text)
-        return tried_before or (isinstance(entry, Candidate) and not texts.isdisjoint(entry.parts))
+        tried_before, enough = entry.text in self._texts, {way.text for way in self.ways}
+        self._texts.add(entry.text)
+        return tried_before or (isinstance(entry, Candidate) and not enough.isdisjoint(entry.parts))
 
     def _pairs(self, candidates: Sequence[Candidate | Steps]) -> None:
         for first, second in combinations(candidates, 2):
@@ -178,7 +178,7 @@ class _WaySearch:
             return None
         with _beside(self.trial) as ahead:
             ahead.suppose(edits)
-            at = _first(ahead, self.goal, self.now, until)
+            at, _ = _first(ahead, self.goal, self.now, until)
         return None if at is None or at >= until else Way(candidates, at)
 
 
@@ -194,9 +194,10 @@ def _beside(trial: Rehearsal) -> Iterator[Rehearsal]:
         yield beside
 
 
-def _waits(trial: Rehearsal, goal: Goal, now: datetime, *, renew: bool = False) -> datetime | None:
-    """When time alone reaches the goal; with `renew` while all agents renew that do so now."""
-    until = later(now, LONGEST) or LAST
+def _waits(trial: Rehearsal, goal: Goal, now: datetime, *, renew: bool = False) -> tuple[datetime | None, datetime]:
+    """When time alone reaches the goal, and up to which instant that was tried; with `renew` while all agents renew
+    that do so now."""
+    until = later(now, _LONGEST) or LAST
     with _beside(trial) as ahead:
         if renew:
             agents = RenewingAgents.of(ahead, ("*",), now)
@@ -206,9 +207,12 @@ def _waits(trial: Rehearsal, goal: Goal, now: datetime, *, renew: bool = False) 
         return _first(ahead, goal, now, until)
 
 
-def _first(ahead: Rehearsal, goal: Goal, now: datetime, until: datetime) -> datetime | None:
-    """The first instant at which a run reaches the goal."""
-    for at, settled in islice(instants(ahead, now, until), _MOST_INSTANTS):
+def _first(ahead: Rehearsal, goal: Goal, now: datetime, until: datetime) -> tuple[datetime | None, datetime]:
+    """The first instant at which a run reaches the goal, and up to which instant runs were made."""
+    at = now
+    for number, (at, settled) in enumerate(instants(ahead, now, until)):
         if any(map(goal.reached, settled.changes)):
-            return at
-    return None
+            return at, at
+        if number >= MOST_INSTANTS:
+            return None, at
+    return None, until

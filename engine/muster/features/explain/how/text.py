@@ -6,7 +6,7 @@ from muster.cli.documents import object_document
 from muster.data.printable import counted, printable
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.explain.how.search import LONGEST, WaysToGoal
+from muster.features.explain.how.search import WaysToGoal
 
 
 def ways_text(found: WaysToGoal) -> str:
@@ -16,7 +16,8 @@ def ways_text(found: WaysToGoal) -> str:
         since = f", since {format_time(goal.since)}" if goal.since is not None else ""
         lines = [f"{goal.text} already{since}."]
     elif not lines:
-        lines = [f"{goal.text}: no change that was tried suffices, nor do {LONGEST.days} days of waiting."]
+        until = f", nor does waiting until {format_time(found.until)}" if found.until is not None else ""
+        lines = [f"{goal.text}: no change that was tried suffices{until}."]
     else:
         lines = [f"{goal.text} after one of:", *(f"  {line}" for line in lines)]
     if found.limited:
@@ -54,6 +55,7 @@ def ways_document(found: WaysToGoal) -> Tree:
             for way in found.ways
         ],
         "wait": time_or_none(found.wait),
+        "waitedUntil": time_or_none(found.until),
         "waitWhileRenewing": time_or_none(found.renewing),
         "tried": found.tried,
         "complete": not found.limited,
