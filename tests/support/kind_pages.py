@@ -48,18 +48,29 @@ def kind_pages() -> dict[str, str]:
         "",
         "Look up the fields, an example and the writers of every kind, by the system that it comes from. `muster",
         "export schemas` writes the schemas for [editors](../guide.md#editors). Generated from `schemas/` by",
-        "`make docs`.",
+        "`make docs`. The level says [what stays compatible](../../GOVERNANCE.md#what-stays-compatible).",
         "",
     ]
     for system in SYSTEMS:
-        index += [f"## {_TITLES.get(system, system)}", "", "| kind | meaning | apiVersion |", "|---|---|---|"]
+        index += [f"## {_TITLES.get(system, system)}", "", "| kind | meaning | apiVersion | level |", "|---|---|---|---|"]
         index += [
-            f"| [{kind.label}]({kind.schema}.md) | {_first(_schema(_file(kind)))} | `{kind.api_version}` |"
+            f"| [{kind.label}]({kind.schema}.md) | {_meaning(kind)} | `{kind.api_version}` | {_level(kind)} |"
             for kind in kinds
             if system_of(kind) == system
         ]
         index.append("")
     return {"kinds/README.md": "\n".join(index)} | {f"kinds/{kind.schema}.md": _page(kind) for kind in kinds}
+
+
+def _meaning(kind: Kind) -> str:
+    return _first(_schema(_file(kind)))
+
+
+def _level(kind: Kind) -> str:
+    """What stays compatible: as its version says for muster's own kinds, else as upstream."""
+    if kind.group != "muster.dev":
+        return "upstream"
+    return next((name for name in ("alpha", "beta") if name in kind.versions[0]), "stable")
 
 
 def _page(kind: Kind) -> str:

@@ -207,6 +207,28 @@ def test_a_window_and_quiet_hours_delay_and_lose_nothing(tmp_path: Path) -> None
         assert [one for one in night if one.endswith(">True")] == ["a False>True", "b False>True"]
 
 
+def test_messages_wait_until_a_calendar_opens(tmp_path: Path) -> None:
+    calendar = (
+        "apiVersion: muster.dev/v1alpha1\nkind: Calendar\nmetadata: {name: office-hours}\n"
+        "spec: {windows: [{days: Mon-Fri, from: '08:00', to: '17:00'}], except: ['2026-01-02']}\n"
+    )
+    with receiving() as receiver:
+        fleet = Fleet(tmp_path / "fleet", webhook(receiver), "quietHours: {outside: office-hours}")
+        fleet.repo.commit({"calendar.yaml": calendar})
+        fleet.now = datetime(2026, 1, 1, 17, tzinfo=UTC)  # a Thursday, and Friday is a holiday
+        fleet.say("False", "a")
+        assert fleet.run().next == datetime(2026, 1, 5, 8, tzinfo=UTC)
+        assert receiver.requests == []
+        fleet.now = datetime(2026, 1, 5, 8, tzinfo=UTC)
+        assert fleet.run().next is None
+        assert "a True>False" in told(events(receiver)[0])
+        fleet.repo.git("rm", "--quiet", "calendar.yaml")
+        fleet.now = datetime(2026, 1, 5, 20, tzinfo=UTC)
+        fleet.say("False", "b")
+        assert fleet.run().next is None, "without its Calendar, a message does not wait"
+        assert "b" in str(told(events(receiver)[-1]))
+
+
 def test_what_is_critical_is_told_at_night(tmp_path: Path) -> None:
     with receiving() as receiver:
         fleet = Fleet(

@@ -38,7 +38,7 @@ LUNCH = QuietHours(BERLIN, time(12), time(13), frozenset((0,)), frozenset())  # 
     ],
 )
 def test_when_quiet_hours_are_over(quiet: QuietHours, at: str, over: str) -> None:
-    assert format_time(quiet.over(parse_time(at))) == over
+    assert format_time(quiet.over(parse_time(at), {})) == over
 
 
 @pytest.mark.parametrize(

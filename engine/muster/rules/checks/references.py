@@ -12,9 +12,11 @@ from typing import Final
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import (
+    CALENDAR,
     CLUSTER_CLAIM,
     CLUSTER_POOL,
     MANAGED_CLUSTER_SET_BINDING,
+    NOTIFICATION_POLICY,
     PLACEMENT,
     PROJECTION,
     Kind,
@@ -59,6 +61,18 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
         yield from _placement(obj, sets, bound)
     yield from label_findings(fleet, heard=heard)
     yield from rollout_findings(fleet)
+    yield from _quiet_hours(fleet)
+
+
+def _quiet_hours(fleet: FleetWithPolicies) -> Iterator[Finding]:
+    """Yield a warning for each NotificationPolicy whose quiet hours name a missing Calendar."""
+    calendars = {obj.id.name for obj in fleet.of(CALENDAR)}
+    for obj in _written(fleet, NOTIFICATION_POLICY):
+        name = dig(obj.spec, "quietHours", "outside")
+        if isinstance(name, str) and name not in calendars:
+            message = f"there is no Calendar {name!r}, so no message waits for it"
+            at: At = ("spec", "quietHours", "outside")
+            yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, calendars))
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:

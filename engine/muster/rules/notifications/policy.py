@@ -1,5 +1,6 @@
 """Compiled NotificationPolicies: which transitions are notified, to whom, in which groups, and the quiet hours."""
 
+from collections.abc import Mapping
 from datetime import datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -12,6 +13,7 @@ from muster.data.times import parse_duration
 from muster.data.tree import mapping_at
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
@@ -35,7 +37,7 @@ class QuietHours:
     days: frozenset[int]
     exceptions: frozenset[str]
 
-    def over(self, at: datetime) -> datetime:
+    def over(self, at: datetime, calendars: Mapping[str, Calendar]) -> datetime:  # noqa: ARG002
         """Return the end of the quiet hours that an instant is in; the instant itself if in none."""
         local = at.astimezone(self.zone)
         for first in (local.date(), local.date() - timedelta(days=1)):
@@ -49,6 +51,22 @@ class QuietHours:
 
 
 @dataclass(frozen=True, slots=True)
+class QuietOutside:
+    """No messages while a Calendar is closed, except for the severities in `exceptions`."""
+
+    calendar: str
+    exceptions: frozenset[str]
+
+    def over(self, at: datetime, calendars: Mapping[str, Calendar]) -> datetime:
+        """Return when the Calendar opens next; the instant itself if it is open, never opens, or is missing: a message
+        is rather early than lost."""
+        calendar = calendars.get(self.calendar)
+        if calendar is None or calendar.is_open(at):
+            return at
+        return calendar.next_change(at) or at
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationPolicy(Policy):
     """Notifies of transitions. `sinks`: names of receivers; empty means all. `resolved`: which
     transitions end an incident. `by`: the group of a transition; a group's
@@ -59,7 +77,7 @@ class NotificationPolicy(Policy):
     by: cel.Program | None
     severity: str
     window: timedelta
-    quiet: QuietHours | None
+    quiet: QuietHours | QuietOutside | None
     sinks: frozenset[str]
 
 
@@ -79,10 +97,13 @@ def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) 
     )
 
 
-def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
+def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | QuietOutside | None:
     quiet = mapping_at(obj.spec, "quietHours")
     if not quiet:
         return None
+    exempt = frozenset(quiet.get("except", ["critical"]))
+    if "outside" in quiet:
+        return QuietOutside(str(quiet["outside"]), exempt)
     name = str(quiet.get("timeZone", "UTC"))
     try:
         zone = ZoneInfo(name)
@@ -93,7 +114,6 @@ def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
         )
         return None
     days = frozenset(map(DAYS.index, quiet.get("days") or DAYS))
-    exempt = frozenset(quiet.get("except", ["critical"]))
     return QuietHours(zone, time.fromisoformat(quiet["from"]), time.fromisoformat(quiet["to"]), days, exempt)
 
 

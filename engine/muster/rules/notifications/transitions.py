@@ -5,7 +5,7 @@ is notified, because silence would look like good news.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -17,6 +17,7 @@ from muster.data.printable import counted
 from muster.data.times import later
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.effects.freeze import FROZEN_BY
 from muster.rules.failures import PolicyFailure
@@ -39,14 +40,14 @@ def messages(
     notices = _with_held(list(notices))
     by_id = {message.id: message for message in pending}
     open_ = {_group(message): message.id for message in by_id.values() if message.due > now}
-    scopes = Scopes.of(fleet, fleet.rules, now)
+    scopes, calendars = Scopes.of(fleet, fleet.rules, now), fleet.rules.calendars_by_name
     for notice in notices:
         for policy in fleet.compiled.of(NotificationPolicy):
             selected = _selected(scopes, policy, notice)
             if selected is None:
                 continue
             key, notified = selected
-            fresh = _message(policy, key, notified, now)
+            fresh = _message(policy, key, notified, now, calendars)
             id_ = open_.setdefault(_group(fresh), fresh.id)
             if id_ in by_id and len(by_id[id_].notices) >= MOST_TOGETHER:
                 id_ = open_[_group(fresh)] = fresh.id
@@ -86,10 +87,12 @@ def _group(message: Message) -> tuple[str, str, str]:
     return message.policy, message.key, message.severity
 
 
-def _message(policy: NotificationPolicy, key: str, notice: Notice, now: datetime) -> Message:
+def _message(
+    policy: NotificationPolicy, key: str, notice: Notice, now: datetime, calendars: Mapping[str, Calendar]
+) -> Message:
     due = later(now, policy.window) or now
     if policy.quiet is not None and policy.severity not in policy.quiet.exceptions:
-        due = policy.quiet.over(due)
+        due = policy.quiet.over(due, calendars)
     id_ = digest((policy.id.name, key, notice.id))
     return Message(id_, policy.id.name, key, policy.severity, policy.sinks, due, (notice,))
 
