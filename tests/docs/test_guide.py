@@ -7,20 +7,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
+from muster.features.test.memory import MemorySnapshot
+from muster.features.test.policytest import run_tests
+from muster.run.checking import check_snapshot
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import git_environ
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+_POLICIES = [
+    text for text in re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE) if "\nkind: " in text
+]
 
 
-def test_the_policy_of_the_guide(tmp_path: Path) -> None:
-    (policy,) = (
-        text for text in re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE) if "\nkind: " in text
-    )
+def test_the_policies_of_the_guide(tmp_path: Path) -> None:
+    policy, own = _POLICIES
+    (tmp_path / "own.yaml").write_text(own)
     (tmp_path / "policy.yaml").write_text(policy)
     (tmp_path / "a.yaml").write_text(cluster("a"))
     (tmp_path / "b.yaml").write_text(cluster("b") + "status: {version: {kubernetes: v1.30.1}}\n")
+    (case,) = run_tests(check_snapshot(MemorySnapshot({"own.yaml": own})))
+    assert case.failures == ()
     run = muster.evaluate(tmp_path, datetime(2026, 1, 1, tzinfo=UTC))
     assert run.findings == []
     conditions = {

@@ -52,7 +52,12 @@ def kind_pages() -> dict[str, str]:
         "",
     ]
     for system in SYSTEMS:
-        index += [f"## {_TITLES.get(system, system)}", "", "| kind | meaning | apiVersion | level |", "|---|---|---|---|"]
+        index += [
+            f"## {_TITLES.get(system, system)}",
+            "",
+            "| kind | meaning | apiVersion | level |",
+            "|---|---|---|---|",
+        ]
         index += [
             f"| [{kind.label}]({kind.schema}.md) | {_meaning(kind)} | `{kind.api_version}` | {_level(kind)} |"
             for kind in kinds
