@@ -100,7 +100,7 @@ def assert_same(checked: UncommittedCheck, whole: FleetWithPolicies, names: list
     assert checked.count == len(whole.objects), when
 
 
-SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData: {c: d}\n"
 
 
 @pytest.mark.parametrize("committed", (True, False), ids=("committed", "uncommitted"))

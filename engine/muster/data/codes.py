@@ -175,6 +175,10 @@ class Code(StrEnum):
         "projections, approvals, waivers), an admission policy or its binding, or an object with the annotation "
         "muster.dev/allow-disruption. It is written to a file that ends in `.proposed`, which "
         "muster does not read. Review it, and move what you want to a file of the fleet.")
+    SECRET_IN_CLEAR_TEXT = ("MUS144", _W, "Secret in clear text",
+        "A Secret, or a ManifestWork with one, has its data in clear text (base64 is clear text). Everybody who can "
+        "read the repository reads it, for ever: also after the file is gone. Change what it protects, then encrypt "
+        "the file with SOPS, or let an ExternalSecret name it. See docs/secrets.md.")
     AGENT_OBJECT_LOST = ("MUS133", _E, "lost report of an agent",
         "The repository has lost an object of an agent's branch: a damaged disk, or an incomplete clone. Nothing of "
         "the branch counts, and the cluster's derived state stays until its lease runs out. The agent's next push "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
+from muster.data.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, Kind
 from muster.data.locations import is_safe
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig
@@ -20,6 +20,8 @@ from muster.fleet.reading import FilesRead
 from muster.fleet.schemas import without_nulls
 
 _GROUPS = frozenset(kind.group for kind in ALL)
+#: Kinds whose objects may be Secrets, or have some in them.
+_WITH_SECRETS = frozenset(("Secret", "SecretList", MANIFEST_WORK.name, MANIFEST_WORK_REPLICA_SET.name))
 #: The namespace that kubectl uses if an object names none.
 DEFAULT_NAMESPACE = "default"
 
@@ -67,13 +69,21 @@ def add_body(
         return False
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, name))
+    of_people = layer is Layer.INPUT and not source.ref
+    if of_people and name in _WITH_SECRETS:
+        from muster.fleet.secrecy import has_clear_secret  # few fleets have any
+
+        if has_clear_secret(body):
+            reading.findings.append(messages.secret_in_clear_text(place))
     if kind is None:
         if not (layer is Layer.INPUT and _is_misspelt(reading, place, group, name, body)):
             # Outside of our groups and kinds, it is another program's object.
-            unknown = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
-            reading.findings.append(unknown)
+            if not (of_people and (group, name) == ("", "Secret")):
+                unknown = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
+                reading.findings.append(unknown)
+                if layer is Layer.INPUT:
+                    reading.groups[unknown] = group
             if layer is Layer.INPUT:
-                reading.groups[unknown] = group
                 reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
         return False
     if document.nulls:

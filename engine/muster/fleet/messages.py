@@ -216,6 +216,16 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
     )
 
 
+def secret_in_clear_text(origin: Origin) -> Finding:
+    """A Secret that everybody reads who can read the repository. Its values are not in the message."""
+    return finding(
+        Code.SECRET_IN_CLEAR_TEXT,
+        "the data of a Secret is in clear text, for everybody who can read the repository",
+        _at_key(origin, "kind"),
+        hint="change what it protects, then encrypt the file with SOPS, or name the Secret in an ExternalSecret",
+    )
+
+
 def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: ObjectId | None) -> Finding:
     """A kind or group that is a misspelt one of the fleet's."""
     if kind.name == name:

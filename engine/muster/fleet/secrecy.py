@@ -49,6 +49,18 @@ def screened(kind: Kind, body: Tree) -> Screened:
     return Screened(clean, tuple(left_out))
 
 
+def has_clear_secret(body: Tree) -> bool:
+    """Is an object a Secret, a list or a ManifestWork with one, or a set of such ManifestWorks, that has its data in
+    clear text? SOPS leaves names and writes each value as `ENC[...]`."""
+    template = mapping_at(body, "spec", "manifestWorkTemplate") or mapping_at(body, "spec")
+    manifests = mappings_at(template, "workload", "manifests")
+    if not _is_secret(body):
+        return any(map(has_clear_secret, manifests))
+    items = mappings_at(body, "items")
+    data = (*mapping_at(body, "data").values(), *mapping_at(body, "stringData").values())
+    return any(map(has_clear_secret, items)) or any(value and not str(value).startswith("ENC[") for value in data)
+
+
 def _are_secrets(number: int) -> str:
     return "is a Secret" if number == 1 else "are Secrets"
 
