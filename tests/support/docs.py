@@ -211,6 +211,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "../CONTRIBUTING.md": contributing_page,
     "quick-start.md": partial(played_page, "quick-start.md"),
     "tenants.md": partial(played_page, "tenants.md"),
+    "split.md": partial(played_page, "split.md"),
     "secrets.md": partial(played_page, "secrets.md"),
     "first-fleet.md": partial(live_page, "first-fleet.md"),
     "many-clusters.md": partial(live_page, "many-clusters.md"),
