@@ -4,11 +4,9 @@ The platform is that of `deploy/pyz`, whatever this one has: pip is told its tag
 for the provenance.
 """
 
-import compileall
 import json
 import sys
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Final
 
 from tests.support.release.making import Making, UnavailableError, call
@@ -51,11 +49,18 @@ def install(making: Making) -> Path:
     pip(
         "install", *options, f"--report={report}", f"--target={folder}", f"{NAME}[{','.join(EXTRAS)}]=={making.version}"
     )
-    # unchecked: nothing writes to the unpacked sources, and archives keep no times to check
-    mode = PycInvalidationMode.UNCHECKED_HASH
-    assert compileall.compile_dir(folder, quiet=1, stripdir=str(folder), invalidation_mode=mode)
+    compile_all(folder)
     making.dependencies += _descriptors(report)
     return folder
+
+
+def compile_all(folder: Path) -> None:
+    """Compile installed packages, in a process of its own: the bytes depend on which strings a process already has.
+
+    Nothing compares them with their sources later: no one writes to those, and archives keep no times.
+    """
+    options = ["-q", "--invalidation-mode=unchecked-hash", "-s", str(folder)]
+    call([sys.executable, "-I", "-S", "-m", "compileall", *options, str(folder)])
 
 
 def pip(*arguments: str) -> None:
