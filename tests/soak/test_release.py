@@ -135,10 +135,10 @@ def test_the_pod_of_the_chart_runs_in_the_image(made: Path, tmp_path: Path) -> N
     remote = clone(Repo(fleet(tmp_path), git_environ(tmp_path)), tmp_path / "remote.git", "--bare")
     volume = tmp_path / "volume"
     volume.mkdir()
-    user = spec["securityContext"]["runAsUser"]
+    user, before = spec["securityContext"]["runAsUser"], remote.tip("main")
     subprocess.run(["chown", "--recursive", f"{user}:{user}", str(remote.path), str(volume)], check=True)
     container = Container(made / IMAGE, tmp_path, user)
-    mounts, before = {"/var/lib/muster": volume, "/remote.git": remote.path}, remote.tip("main")
+    mounts = {"/var/lib/muster": volume, "/remote.git": remote.path}
     for _ in range(2):
         for described in (*spec["initContainers"], *spec["containers"]):
             environ = {variable["name"]: variable["value"] for variable in described["env"]}
@@ -147,4 +147,4 @@ def test_the_pod_of_the_chart_runs_in_the_image(made: Path, tmp_path: Path) -> N
             done = container.start(command, mounts, environ, described["workingDir"])
             assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("nothing to do")
-    assert remote.tip("main") != before
+    assert (remote.path / "refs/heads/main").read_text().strip() != before
