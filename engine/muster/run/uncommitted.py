@@ -31,7 +31,7 @@ from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import staged_snapshot
 from muster.git.trees import count_entries
-from muster.rules.admission.judge import reads_users
+from muster.rules.admission.judge import judges_removals, reads_users
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import every_policy, remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -318,10 +318,10 @@ AFTER_CHECKING: Final[tuple[ChangeRow[Deciding], ...]] = (
 
 
 def _require_checkable(fleet: Fleet, findings: Iterable[Finding]) -> None:
-    """WholeNeeded if what was found cannot be kept, or depends on who would commit."""
+    """WholeNeeded if what was found cannot be kept, depends on who would commit, or on what is removed."""
     require_record(fleet, findings)
-    if reads_users(fleet):
-        raise WholeNeeded("an admission policy reads who changed an object")
+    if reads_users(fleet) or judges_removals(fleet):
+        raise WholeNeeded("an admission policy reads who changed an object, or judges removals")
 
 
 def _keep(

@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.assemble import assemble
-from muster.rules.admission.judge import reads_other_objects
+from muster.rules.admission.judge import judges_removals, reads_other_objects
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -41,8 +41,6 @@ OWN = {
         ({"resource": '"*"'}, True),
         ({"group": '"*"'}, True),
         ({"operation": "UPDATE"}, False),
-        ({"operation": "DELETE"}, True),
-        ({"operation": '"*"'}, True),
         ({"group": '""', "resource": "configmaps"}, True),
         ({"more": "paramKind: {apiVersion: v1, kind: ConfigMap}"}, True),
         ({"match": "namespaceSelector: {matchLabels: {a: b}}"}, True),
@@ -54,6 +52,19 @@ OWN = {
     ],
 )
 def test_what_counts_as_further(altered: dict[str, str], further: bool) -> None:
-    assert (
-        reads_other_objects(assemble(MemorySnapshot({"policy.yaml": POLICY.format(**{**OWN, **altered})}))) is further
-    )
+    foreign = {"map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"}
+    policy = POLICY.format(**{**OWN, **altered})
+    assert reads_other_objects(assemble(MemorySnapshot({"policy.yaml": policy, **foreign}))) is further
+
+
+@pytest.mark.parametrize("altered", [{"resource": '"*"'}, {"group": '""', "resource": "configmaps"}])
+def test_without_objects_of_unknown_kinds_none_is_matched(altered: dict[str, str]) -> None:
+    assert not reads_other_objects(assemble(MemorySnapshot({"policy.yaml": POLICY.format(**{**OWN, **altered})})))
+
+
+@pytest.mark.parametrize(
+    ("operation", "removals"), [("CREATE", False), ("UPDATE", False), ("DELETE", True), ('"*"', True)]
+)
+def test_what_judges_removals(operation: str, removals: bool) -> None:
+    policy = POLICY.format(**{**OWN, "operation": operation})
+    assert judges_removals(assemble(MemorySnapshot({"policy.yaml": policy}))) is removals

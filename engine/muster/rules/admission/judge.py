@@ -37,7 +37,7 @@ from muster.rules.policies.lazy import PolicyScope, Witness, WitnessedScope, Wit
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: The resources of registered kinds.
 _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
-#: Operations on present objects. A DELETE also compares with other objects.
+#: Operations on present objects: in a run there are no others, as it has no base.
 _WRITES: Final = frozenset(("CREATE", "UPDATE"))
 #: Fields and variables that read other objects, or the user.
 _READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject")
@@ -46,10 +46,17 @@ _UNCHANGED: Final = ("oldObject", "derived", "request", "params", "namespaceObje
 
 
 def reads_other_objects(fleet: Fleet) -> bool:
-    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, removed
-    objects, or unknown kinds?"""
+    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, or, if
+    there are any, objects of unknown kinds?"""
     objects = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
-    return any(map(_reads_other_objects, objects))
+    return any(_mentions(obj.spec) or (bool(fleet.read.foreign) and _matches_foreign(obj)) for obj in objects)
+
+
+def judges_removals(fleet: Fleet) -> bool:
+    """Does one of the fleet's own policies match a DELETE? It compares with other objects."""
+    policies = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, VALIDATING_ADMISSION_POLICY)]
+    rules = [rule for obj in policies for rule in mappings_at(obj.spec, "matchConstraints", "resourceRules")]
+    return any(not _WRITES.issuperset(rule.get("operations") or ("*",)) for rule in rules)
 
 
 def reads_users(fleet: Fleet) -> bool:
@@ -57,13 +64,10 @@ def reads_users(fleet: Fleet) -> bool:
     return any("userInfo" in str(fleet.objects[id_].spec) for id_ in of_kinds(fleet.objects, *_ADMISSION))
 
 
-def _reads_other_objects(obj: Object) -> bool:
-    if _mentions(obj.spec) or obj.kind is VALIDATING_ADMISSION_POLICY_BINDING:
-        return _mentions(obj.spec)
+def _matches_foreign(obj: Object) -> bool:
     rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
     named = {resource for rule in rules for resource in _group_resources(rule)}
-    operations = {operation for rule in rules for operation in rule.get("operations") or ("*",)}
-    return not named or not named <= _RESOURCES or not operations <= _WRITES
+    return obj.kind is VALIDATING_ADMISSION_POLICY and (not named or not named <= _RESOURCES)
 
 
 def _group_resources(rule: Tree) -> Iterator[tuple[str, str]]:
