@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, new_repository
+from tests.support.living import Living
 
 NOON = ("--now", "2026-01-01T12:00:00Z")
 #: Fewer outages than the Drills of the example have.
@@ -64,7 +65,7 @@ def test_the_work_tree_and_what_is_unknown(muster: Run, fleet: Repo) -> None:
     code, out, _ = muster("test", "-k", "regions", "--repo", fleet.path, *NOON)
     assert (code, "Drill/regions loses no cluster" in out) == (1, True)
     code, _, err = muster("drill", "reigons", "--repo", fleet.path, *NOON)
-    assert (code, "no sound Drill is called 'reigons'; did you mean 'regions'?" in err) == (2, True)
+    assert (code, "no Drill is called 'reigons'; did you mean 'regions'?" in err) == (2, True)
     code, _, err = muster("test", "--repo", EXAMPLE, *NOON)
     assert "2 Drills are not rehearsed: that needs a repository with a commit" in err
 
@@ -82,3 +83,43 @@ def test_a_large_matrix_is_folded(muster: Run, fleet: Repo) -> None:
         "prod-us-2   moves-back from 12:00:00 (gains new-ap-1)",
         "ok in all: 5 other objects",
     ]
+
+
+def test_a_drill_with_an_error_fails(muster: Run, fleet: Repo) -> None:
+    text = (fleet.path / "drills/regions.yaml").read_text()
+    fleet.commit({"drills/regions.yaml": text.replace("placement.clusters.size()", "placement.clusterz.size()")})
+    for names in ((), ("regions",)):
+        code, _, err = muster("drill", *names, "--repo", fleet.path, *NOON)
+        assert (code, "error MUS302: placement has no field 'clusterz'" in err) == (1, True)
+    code, out, _ = muster("test", "-k", "regions", "--repo", fleet.path, *NOON)
+    assert (code, "FAILED  Drill/regions" in out, "clusterz" in out) == (1, True, True)
+
+
+def test_a_drill_that_is_not_committed_yet_fails_at_its_place(muster: Run, fleet: Repo) -> None:
+    text = (fleet.path / "drills/regions.yaml").read_text()
+    states = {"any": "placement.clusters.size() > 999", "any-at-all": "placement.clusters.size() > 0"}
+    rules = "".join(f"  - {{name: {name}, expression: {state}}}\n" for name, state in states.items())
+    never = f"{text.partition('  never:')[0]}  never:\n{rules}"
+    (fleet.path / "drills/new.yaml").write_text(never.replace("name: regions", "name: new"))
+    line = never.count("\n")
+    code, _, err = muster("drill", "new", "--worktree", "--repo", fleet.path, *NOON)
+    assert (code, f"drills/new.yaml:{line}:" in err, "error MUS440" in err) == (1, True, True)
+
+
+def test_without_the_agents_branches_nothing_holds(muster: Run, tmp_path: Path) -> None:
+    living = Living.small(tmp_path / "fleet", 1, 4)
+    drill = "{lose: {clusters: [c001]}, never: [{name: n, expression: placement.clusters.size() == 99}]}"
+    living.repo.commit(
+        {"d.yaml": f"apiVersion: muster.dev/v1alpha1\nkind: Drill\nmetadata: {{name: d}}\nspec: {drill}\n"}
+    )
+    assert living.reconcile().commit
+    ours = clone(living.repo, tmp_path / "clone", "--single-branch")
+    for command in (
+        ("drill", "--offline"),
+        ("forecast", "--offline"),
+        ("explain", "placement/apps/some", "c001", "--how", "--offline"),
+    ):
+        code, _, err = muster(*command, "--repo", ours.path, *NOON)
+        assert (code, "report" in err and "that are missing here" in err) == (4, True), command
+    assert muster("drill", "--repo", ours.path, *NOON)[0] == 0, "it fetches them"
+    assert muster("test", "--repo", ours.path, *NOON)[0] == 0

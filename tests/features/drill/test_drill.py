@@ -317,6 +317,20 @@ def test_goes_on_from_what_it_knows(tmp_path: Path, resting: Callable[[Path], Re
     assert len([*(cache / "drills").iterdir()]) == 2, "another commit is another fleet"
 
 
+@pytest.mark.parametrize(
+    "damage", ["[" * 200_000, '{"lost": ["c1"], "until": 5, "steps": []}', '{"facts": 5}', "\0", "x y"]
+)
+def test_what_is_damaged_in_what_it_keeps_is_rehearsed_again(
+    tmp_path: Path, resting: Callable[[Path], Repo], damage: str
+) -> None:
+    repo, cache = resting(tmp_path / "fleet"), tmp_path / "cache"
+    expected = rows(drilled(repo, cache=cache))
+    (kept,) = (cache / "drills").iterdir()
+    first, *lines = kept.read_text().splitlines()
+    kept.write_text("\n".join((first.replace("true", "false", 1), damage, lines[0].replace('"12', '"13'), *lines[1:])))
+    assert rows(drilled(repo, cache=cache)) == expected
+
+
 def test_in_processes(tmp_path: Path, resting: Callable[[Path], Repo], monkeypatch: pytest.MonkeyPatch) -> None:
     repo = resting(tmp_path / "fleet")
     expected = rows(drilled(repo))

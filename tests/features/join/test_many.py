@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -64,8 +65,9 @@ def test_agents_tokens_and_one_commit(muster: Run, fleet: Repo, tmp_path: Path) 
     assert "Join 3 clusters" in out
     assert "tokens: 3 new, 0 renewed, 0 ended" in out
     assert f"run {tmp_path}/out/apply_all.sh" in err
-    commands = (tmp_path / "out/apply_all.sh").read_text().splitlines()[3:]
-    assert commands[0] == "kubectl --context=kind-eu apply --filename eu-1/agent.yaml"
+    commands = (tmp_path / "out/apply_all.sh").read_text().splitlines()[4:]
+    assert os.access(tmp_path / "out/apply_all.sh", os.X_OK)
+    assert commands[0] == "kubectl --context=kind-eu apply --filename eu-1/agent.yaml || status=1"
     assert commands[1] == "# no context in the table: kubectl apply --filename us-1/agent.yaml"
     made = yaml.safe_load((fleet.path / "clusters/eu-1/cluster.yaml").read_text())
     assert made["metadata"]["labels"] == {"region": "eu", "cluster.open-cluster-management.io/clusterset": "prod"}
@@ -140,6 +142,27 @@ def test_what_is_wrong_with_a_table(muster: Run, fleet: Repo, tmp_path: Path, ta
     )
     assert (code, message in err) == (2, True), err
     assert (fleet.git("rev-parse", "HEAD"), (tmp_path / "out").exists()) == (before, False)
+
+
+def test_a_listing_that_failed_ends_no_tokens(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    (tmp_path / "clusters.csv").write_text("cluster\n" + "".join(f"c{n:02}\n" for n in range(30)))
+    assert join(muster, fleet)[0] == 0
+    before, tip = digests(tmp_path), fleet.tip()
+    for rows, most in (("", 0), ("".join(f"c{n:02}\n" for n in range(26)), 3)):
+        (tmp_path / "clusters.csv").write_text("cluster\n" + rows)
+        code, _, err = join(muster, fleet)
+        assert (code, "of 30 tokens would end; --max-ended COUNT allows it." in err) == (2, True), most
+        assert (digests(tmp_path), fleet.tip()) == (before, tip)
+    assert "4 ended" in join(muster, fleet, "--max-ended", "4")[1]
+
+
+def test_who_was_denied_stays_denied(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    assert join(muster, fleet)[0] == 0
+    assert muster("deny", "eu-1", "--repo", fleet.path)[0] == 0
+    tip = fleet.tip()
+    assert join(muster, fleet)[0] == 0
+    assert fleet.tip() == tip
+    assert yaml.safe_load((fleet.path / "clusters/eu-1/cluster.yaml").read_text())["spec"]["hubAcceptsClient"] is False
 
 
 def test_tokens_are_never_written_into_a_repository(muster: Run, fleet: Repo, tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ from muster.cli import options
 from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading
+from muster.data.codes import Severity
+from muster.data.kinds import DRILL
 from muster.data.names import did_you_mean
 from muster.data.times import format_time
 
 if TYPE_CHECKING:
+    from muster.data.finding import Finding
     from muster.features.drill.drill import DrillResult
     from muster.run.shards.workers import Workers
 
@@ -44,7 +47,7 @@ def command(names: tuple[str, ...], source: options.Source, workers: "Workers", 
     now = source.now
     try:
         with working("reading the fleet"):
-            results = drilled(source.reading(), now, names, workers.count)
+            results, unsound = drilled(source.reading(), now, names, workers.count)
     except KeyboardInterrupt:
         click.echo(f"stopped; muster drill --now {format_time(now)} goes on", err=True)
         raise
@@ -54,14 +57,15 @@ def command(names: tuple[str, ...], source: options.Source, workers: "Workers", 
         for number, result in enumerate(results):
             sys.stdout.write("\n" if number else "")
             print_result(result)
-    return report([finding for result in results for finding in result.findings])
+    return report([*unsound, *(finding for result in results for finding in result.findings)])
 
 
 def drilled(
     reading: FleetReading, now: datetime, names: tuple[str, ...], workers: int | None = None
-) -> "list[DrillResult]":
-    """Rehearse the named Drills of what is read; all without names. `workers`: None for one per core. click.UsageError
-    for an unknown name."""
+) -> "tuple[list[DrillResult], list[Finding]]":
+    """Rehearse the named Drills of what is read; all without names. Return the results, and what is wrong with those
+    that cannot be rehearsed. `workers`: None for one per core. click.UsageError for an unknown name. RepositoryError if
+    agents are missing here: they would never fall silent."""
     from muster.cli.cache import usable_cache
     from muster.features.drill.drill import run_drills
     from muster.features.drill.rehearsing import rehearsed
@@ -72,11 +76,21 @@ def drilled(
     with rehearsed(reading) as trial:
         fleet = check_snapshot(trial.snapshot)
         drills = fleet.compiled.of(Drill)
-        declared = [drill.id.name for drill in drills]
+        unsound = [
+            finding
+            for finding in fleet.findings
+            if finding.severity is Severity.ERROR
+            and finding.object is not None
+            and DRILL.has(finding.object)
+            and (not names or finding.object.name in names)
+        ]
+        declared = [
+            *(drill.id.name for drill in drills),
+            *(finding.object.name for finding in unsound if finding.object),
+        ]
         if strange := next((name for name in names if name not in declared), None):
-            raise click.UsageError(
-                f"no sound Drill is called {strange!r}; {did_you_mean(strange, declared)}".rstrip("; ")
-            )
+            raise click.UsageError(f"no Drill is called {strange!r}; {did_you_mean(strange, declared)}".rstrip("; "))
         chosen = [drill for drill in drills if not names or drill.id.name in names]
         start = reading.instant(now).now
-        return run_drills(trial, fleet, chosen, start, cache=usable_cache(os.environ), workers=workers or cores())
+        cache, count = usable_cache(os.environ), workers or cores()
+        return run_drills(trial, fleet, chosen, start, cache=cache, workers=count), unsound

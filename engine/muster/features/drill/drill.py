@@ -26,35 +26,22 @@ _LARGE: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DrillResult:
-    """The matrix of a Drill: for each domain the cells of all objects, in the same order; or the finding that it loses
-    nothing."""
+    """The matrix of a Drill: for each domain the cells of all objects, in the same order; `place` is what it loses.
+    `findings`: one for each forbidden state in a cell; or that it loses nothing."""
 
     drill: Drill
     start: datetime
+    place: Place
     rows: tuple[tuple[Domain, tuple[Cell, ...]], ...]
-    empty: Finding | None = None
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What is wrong with it: a finding for each forbidden state in a cell."""
-        broken = ((domain, cell, spell) for domain, cells in self.rows for cell in cells for spell in cell.broken)
-        findings = [self._finding(domain, cell, spell) for domain, cell, spell in broken]
-        return [self.empty] if self.empty is not None else findings
+    findings: tuple[Finding, ...]
 
     def cases(self) -> Iterator[tuple[str, Place, tuple[str, ...]]]:
         """Yield the name of each domain, the place of the Drill, and what fails there."""
-        place = place_of(self.drill.source.parts, ("spec", "lose"))
         for domain, cells in self.rows:
             failed = (f"{cell.object}: {spell.text(self.start)}" for cell in cells for spell in cell.broken)
-            yield f"{domain.name} is lost", place, tuple(failed)
-        if self.empty is not None:
-            yield "", place, (self.empty.message,)
-
-    def _finding(self, domain: Domain, cell: Cell, spell: Spell) -> Finding:
-        index = next((n for n, rule in enumerate(self.drill.rules) if spell.name.startswith(rule.name)), 0)
-        message = f"{self.drill.id}, {domain.name} is lost: {cell.object}: {spell.text(self.start)}"
-        hint = f"muster drill {self.drill.id.name} shows the whole matrix, muster forecast what happens"
-        return finding_at(self.drill.source, self.drill.rules[index].at, Code.DRILL_FAILED, message, hint)
+            yield f"{domain.name} is lost", self.place, tuple(failed)
+        if not self.rows:
+            yield "", self.place, tuple(finding.message for finding in self.findings)
 
 
 def run_drills(
@@ -79,18 +66,25 @@ def run_drills(
             wanted[domain.clusters] = max(until, wanted.get(domain.clusters, until))
     facts, steps = _outages(trial, fleet, wanted, start, cache, workers if len(clusters) * len(wanted) >= _LARGE else 1)
 
-    def row(drill: Drill, domain: Domain) -> tuple[Domain, tuple[Cell, ...]]:
-        return domain, tuple(cells_of(drill, fleet, domain, facts, steps[domain.clusters], start))
-
-    return [
-        DrillResult(
-            drill,
-            start,
-            tuple(row(drill, domain) for domain in domains[drill.id]),
-            None if domains[drill.id] else drill.lost_nothing(clusters),
+    def result(drill: Drill) -> DrillResult:
+        rows = tuple(
+            (domain, tuple(cells_of(drill, fleet, domain, facts, steps[domain.clusters], start)))
+            for domain in domains[drill.id]
         )
-        for drill in drills
-    ]
+        broken = ((domain, cell, spell) for domain, cells in rows for cell in cells for spell in cell.broken)
+        failed = [_failed(drill, start, domain, cell, spell) for domain, cell, spell in broken]
+        place = place_of(drill.source.parts, ("spec", "lose"))
+        return DrillResult(drill, start, place, rows, tuple(failed if rows else [drill.lost_nothing(clusters)]))
+
+    return [result(drill) for drill in drills]
+
+
+def _failed(drill: Drill, start: datetime, domain: Domain, cell: Cell, spell: Spell) -> Finding:
+    named = (rule for rule in drill.rules if spell.name == rule.name or spell.name.startswith(f"{rule.name}: "))
+    rule = next(named, drill.rules[0])
+    message = f"{drill.id}, {domain.name} is lost: {cell.object}: {spell.text(start)}"
+    hint = f"muster drill {drill.id.name} shows the whole matrix, muster forecast what happens"
+    return finding_at(drill.source, rule.at, Code.DRILL_FAILED, message, hint)
 
 
 def _outages(

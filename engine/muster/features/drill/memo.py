@@ -1,7 +1,7 @@
 """Finished outages on disk, so that a drill that was stopped goes on.
 
 The key of a file is everything that the rehearsals depend on: this program, the commit and its edits, agents' refs,
-published pulses, and the start. A line is an outage. A damaged line is dropped.
+published pulses, and the start. A line is an outage, behind a digest of it. A damaged line is dropped.
 """
 
 import json
@@ -70,8 +70,9 @@ class OutageMemo:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self.path.exists():
                 _forget_old(self.path.parent)
+            text = json.dumps(line)
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write(f"{digest(text.encode())} {text}\n")
 
 
 def _forget_old(folder: Path) -> None:
@@ -84,18 +85,17 @@ def _read(path: Path) -> tuple[Facts | None, dict[tuple[str, ...], tuple[str, tu
     facts: Facts | None = None
     outages: dict[tuple[str, ...], tuple[str, tuple[OutageStep, ...]]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return None, {}
+        lines = path.read_bytes().split(b"\n") if path.is_file() else []
+    except OSError:
+        lines = []
     for line in lines:
-        with suppress(ValueError, KeyError, TypeError):  # cut off
-            row = json.loads(line)
-            if "facts" in row:
-                facts = dict(row["facts"])
-            else:
-                steps = [
-                    OutageStep(at, step_facts, tuple(tuple(effect) for effect in held))
-                    for at, step_facts, held in row["steps"]
-                ]
-                outages[tuple(row["lost"])] = (row["until"], tuple(steps))
+        kept_digest, _, text = line.partition(b" ")
+        if kept_digest.decode(errors="replace") != digest(text):
+            continue
+        row = json.loads(text)
+        if "facts" in row:
+            facts = row["facts"]
+        else:
+            steps = [OutageStep(at, step, tuple(tuple(effect) for effect in held)) for at, step, held in row["steps"]]
+            outages[tuple(row["lost"])] = (row["until"], tuple(steps))
     return facts, outages

@@ -171,4 +171,5 @@ def rehearsed(reading: "FleetReading") -> Iterator[Rehearsal]:
             files: dict[tuple[str, str], bytes | None] = dict.fromkeys((("", path) for path in paths), None)
             files |= {("", file.path): file.read() for file in snapshot.files() if not file.ref and file.path in paths}
             trial.suppose(files)
+        trial.require = reading.require_heard
         yield trial

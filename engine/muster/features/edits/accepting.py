@@ -64,12 +64,17 @@ def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) ->
 
 
 def enrol(draft: Draft, clusters: Mapping[str, Mapping[str, str]]) -> None:
-    """Accept clusters that a table names, also those that no agent has declared yet, with the table's labels.
+    """Accept clusters that a table names, also those that no agent has declared yet, with the table's labels. One that
+    a person denied stays denied.
 
     EditRefusedError for a cluster that is being removed.
     """
     for name, labels in clusters.items():
         id_ = MANAGED_CLUSTER.id(name)
+        obj = draft.fleet.objects.get(id_)
+        if obj is not None and obj.spec.get(_FIELD[1]) is False and any(not part.source.ref for part in obj.parts):
+            draft.changes.append(f"{id_}: denied, and stays so; to accept it: muster accept {name}")
+            continue
         if id_ in draft.fleet.objects or name in draft.fleet.departed or id_ in draft.fleet.undeclared:
             _refuse_removed(draft, name)
             _set_accepted(draft, name, accepted=True, given=labels)

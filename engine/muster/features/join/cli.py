@@ -39,6 +39,12 @@ from muster.version import __version__
     help="Give these clusters of the table new tokens: names and patterns, separated by commas. The relay"
     " takes the old ones until you run the command without --renew.",
 )
+@click.option(
+    "--max-ended",
+    type=click.IntRange(min=0),
+    metavar="COUNT",
+    help="How many tokens may end, of clusters that the table no longer has.  [default: a tenth of all, at least 2]",
+)
 @click.option("--push", is_flag=True, help="With --out: fetch first, and push the commit.")
 @click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")
 @click.option("--remote", metavar="URL", help="The repository that the agent pushes to instead.")
@@ -76,6 +82,7 @@ def command(
     table: Path | None,
     out: Path | None,
     renew: str | None,
+    max_ended: int | None,
     push: bool,
     relay: str | None,
     remote: str | None,
@@ -136,9 +143,8 @@ def command(
             raise click.UsageError(
                 "--table goes with --relay, and not with --own-authority, --csr, --systemd, --chart."
             )
-        return _join_table(
-            table, out, setup, Mandate(renew.split(",") if renew else ()), Destination(repo, None, push, "origin")
-        )
+        mandate = Mandate(renew.split(",") if renew else ())
+        return _join_table(table, out, setup, mandate, max_ended, Destination(repo, None, push, "origin"))
     if csr:
         say(shlex.join(["muster", *setup.arguments(".", inside=False), "--identity=./identity"]))
         return 0
@@ -165,10 +171,12 @@ def _print_table(path: Path) -> int:
     return 0
 
 
-def _join_table(path: Path, folder: Path, setup: AgentSetup, renew: Mandate, into: Destination) -> int:
+def _join_table(
+    path: Path, folder: Path, setup: AgentSetup, renew: Mandate, max_ended: int | None, into: Destination
+) -> int:
     """Write the agents of a table's clusters, and accept these in one commit."""
     from muster.features.edits.accepting import enrol
-    from muster.features.join.many import APPLY, TOKENS, write_agents
+    from muster.features.join.many import APPLY, TOKENS, TooManyEndError, write_agents
     from muster.features.join.table import TableError, checked, read_table
 
     place = folder.resolve()
@@ -181,7 +189,9 @@ def _join_table(path: Path, folder: Path, setup: AgentSetup, renew: Mandate, int
     if renew.clusters and not any(row.cluster in renew for row in rows):
         raise click.UsageError("--renew: the table has no such cluster.")
     try:
-        written = write_agents(folder, rows, setup, renew)
+        written = write_agents(folder, rows, setup, renew, max_ended)
+    except TooManyEndError as error:
+        raise click.UsageError(f"--table: {error}; --max-ended COUNT allows it.") from error
     except OSError as error:
         raise click.UsageError(f"--out: {error}") from error
     code = into.commit(

@@ -21,6 +21,7 @@ from typing import Final
 from muster.agents.join.manifests import AgentSetup, manifests
 from muster.cli.documents import yaml_stream
 from muster.data.agentref import Mandate, is_cluster_name
+from muster.data.names import few
 from muster.data.printable import printable
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
@@ -44,28 +45,41 @@ class Written:
     ended: tuple[str, ...]
 
 
-def write_agents(folder: Path, rows: Sequence[JoiningCluster], setup: AgentSetup, renew: Mandate) -> Written:
-    """Write what runs the agents of a table's clusters; `renew` names those that get another token. OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+class TooManyEndError(ValueError):
+    """More tokens would end than may at once."""
+
+
+def write_agents(
+    folder: Path, rows: Sequence[JoiningCluster], setup: AgentSetup, renew: Mandate, most: int | None = None
+) -> Written:
+    """Write what runs the agents of a table's clusters; `renew` names those that get another token. `most`: how many
+    tokens may end, of clusters that the table no longer has; None: a tenth of all, at least two. OSError;
+    TooManyEndError, before anything is written."""
     path = folder / TOKENS
     before = _lines(path.read_text(encoding="utf-8")) if path.exists() else []
+    present = {words[0] for words in before if _is_agent(words)}
+    ended = sorted(present - {row.cluster for row in rows})
+    if len(ended) > (max(2, len(present) // 10) if most is None else most):
+        raise TooManyEndError(
+            f"the table no longer has {few(ended)}, so {len(ended)} of {len(present)} tokens would end"
+        )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     digests, made, renewed = dict[str, str](), list[str](), list[str]()
     for row in rows:
-        present = _present(folder / row.cluster / _TOKEN)
-        if renews := present is not None and row.cluster in renew:
+        kept_token = _present(folder / row.cluster / _TOKEN)
+        if renews := kept_token is not None and row.cluster in renew:
             renewed.append(row.cluster)
-        elif present is None:
+        elif kept_token is None:
             made.append(row.cluster)
-        token = secrets.token_urlsafe(_BYTES_OF_TOKEN) if present is None or renews else present
+        token = secrets.token_urlsafe(_BYTES_OF_TOKEN) if kept_token is None or renews else kept_token
         digests[row.cluster] = token_digest(token)
         _write_agent(folder / row.cluster, replace(setup, cluster=row.cluster), token)
-    ended = sorted({words[0] for words in before if _is_agent(words)} - digests.keys())
     for cluster in ended:  # else the token would count again with the cluster's next row
         for name in (_TOKEN, _AGENT):
             (folder / cluster / name).unlink(missing_ok=True)
     kept = [words for words in before if not _is_agent(words) or (renew.clusters and words[0] in digests)]
     lines = [*kept, *(words for cluster in digests if (words := [cluster, digests[cluster]]) not in kept)]
-    _write(folder / APPLY, _script(rows))
+    _write(folder / APPLY, _script(rows), 0o700)
     _write(path, "".join(f"{' '.join(words)}\n" for words in sorted(lines)))
     return Written(tuple(made), tuple(renewed), tuple(ended))
 
@@ -104,22 +118,22 @@ def _secret(setup: AgentSetup, token: str) -> Tree:
     }
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, mode: int = _PRIVATE) -> None:
     """Replace a file that its owner alone can read."""
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
         file.write(text)
     new.replace(path)
 
 
 def _script(rows: Sequence[JoiningCluster]) -> str:
     """The commands that apply the agents. A cluster without a context is left to the user."""
-    lines = ["#!/bin/sh", "# Written by muster join.", 'cd "$(dirname "$0")" || exit']
+    lines = ["#!/bin/sh", "# Written by muster join.", 'cd "$(dirname "$0")" || exit', "status=0"]
     for row in rows:
         target = ["apply", "--filename", f"{row.cluster}/{_AGENT}"]
         if row.context:
-            lines.append(shlex.join(["kubectl", f"--context={printable(row.context)}", *target]))
+            lines.append(f"{shlex.join(['kubectl', f'--context={printable(row.context)}', *target])} || status=1")
         else:
             lines.append(f"# no context in the table: kubectl {shlex.join(target)}")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "exit $status", ""])

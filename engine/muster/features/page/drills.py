@@ -40,7 +40,7 @@ def _matrix(result: DrillResult) -> Tree:
             [domain.name, len(domain.clusters), [_cell(cell, result) for cell in cells]]
             for domain, cells in result.rows
         ],
-        "empty": result.empty.message if result.empty is not None else "",
+        "empty": "" if result.rows else result.findings[0].message,
     }
 
 

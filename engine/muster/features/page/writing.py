@@ -83,7 +83,7 @@ def _drilled(reading: FleetReading, run: Run, now: datetime) -> "Sequence[DrillR
     from muster.features.drill.cli import drilled
 
     with working("rehearsing the Drills"):
-        return drilled(reading, now, ())
+        return drilled(reading, now, ())[0]
 
 
 def _put(folder: Path, site: FleetSite) -> int:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -16,6 +15,7 @@ from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
 from muster.cli.stopping import until_stopped
 from muster.data.ids import ObjectId
+from muster.data.kinds import DRILL, of_kinds
 from muster.data.locations import FOLDER, SUFFIXES
 from muster.data.source import Place
 from muster.data.tree import Tree
@@ -67,7 +67,7 @@ def command(
 ) -> int:
     """Run PolicyTests, which state objects and the expected results of policies, and rehearse the Drills.
 
-    A Drill begins at --now with the agents' branches of this clone, and is a test with a case for each domain.
+    A Drill begins at --now, and is a test with a case for each domain; agents' branches are fetched for it.
 
     Coverage counts rules and branches of expressions: a rule that holds and that does not, an operand that is true and
     that is false. A case covers only the policies that its test names. The exit code is 1 if a test fails, if there is
@@ -95,10 +95,10 @@ def _drills(
     repo: Path, rev: str | None, fleet: FleetWithPolicies, query: _TestQuery, now: datetime
 ) -> "list[CaseResult]":
     """Rehearse the Drills whose names have the text that is asked for, as tests."""
-    from muster.rules.drills.policy import Drill
-
     names = tuple(
-        drill.id.name for drill in fleet.compiled.of(Drill) if query.only.casefold() in drill.id.name.casefold()
+        id_.name
+        for id_ in of_kinds({*fleet.objects, *fleet.broken}, DRILL)
+        if query.only.casefold() in id_.name.casefold()
     )
     if not names:
         return []
@@ -108,15 +108,21 @@ def _drills(
     from muster.features.test.policytest import CaseResult
 
     with working("rehearsing drills"):
-        reading = open_reading(repo, rev, worktree=rev is None, freshness=replace(READER, ask=False))
+        reading = open_reading(repo, rev, worktree=rev is None, freshness=READER)
         if reading.repository is None or reading.base is None:
             click.echo(f"{len(names)} Drills are not rehearsed: that needs a repository with a commit", err=True)
             return []
-        results = drilled(reading, now, names)
+        results, unsound = drilled(reading, now, names)
     return [
-        CaseResult(str(result.drill.id), name, place, failures)
-        for result in results
-        for name, place, failures in result.cases()
+        *(
+            CaseResult(str(found.object), "", Place(found.file, found.line, found.column), (found.message,))
+            for found in unsound
+        ),
+        *(
+            CaseResult(str(result.drill.id), name, place, failures)
+            for result in results
+            for name, place, failures in result.cases()
+        ),
     ]
 
 

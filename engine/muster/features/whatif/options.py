@@ -55,6 +55,7 @@ class Supposed:
         kept = state_path(os.environ, repository, branch, state) if branch else None
         memory = None if reading.past is None else reading.past.memory
         with rehearsal(repository, commit, heard, kept, memory) as trial:
+            trial.require = reading.require_heard
             yield trial
 
     @contextmanager

@@ -8,7 +8,7 @@ written to the real one. It has no hooks, remotes or configuration, and is delet
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -33,7 +33,7 @@ from muster.run.collector import without_collection
 from muster.run.incremental import NOTHING_WANTED, Wanted, answer
 from muster.run.memo.state import RunState, copy_of, open_state
 from muster.run.question import Question, Remembers
-from muster.run.run import Settled
+from muster.run.run import Run, Settled
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "muster",
@@ -79,7 +79,8 @@ class _Sent:
 
 @dataclass
 class Rehearsal:
-    """A fleet in a scratch repository over its `origin`, after the steps so far."""
+    """A fleet in a scratch repository over its `origin`, after the steps so far. `require`: refuses a run whose agents
+    are missing here, as commands do that make no rehearsal; where they are, they would never fall silent."""
 
     origin: Repository
     repository: Repository
@@ -87,13 +88,14 @@ class Rehearsal:
     heard: AgentRefs
     memory: Memory
     state: RunState | None
+    require: Callable[[Run], None] | None = None
     _sent: int = 0
 
     def step(self, now: datetime) -> Settled:
         """Evaluate at an instant, commit the result, and count due pulses as sent."""
         with without_collection():
             found = answer(self._question(self.commit, now), self.state)
-        settled = found.settled
+        settled = self._heard(found.settled)
         if settled.files:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             message = commit_message(settled.last, settled.changes)
@@ -115,7 +117,12 @@ class Rehearsal:
         tried.suppose(edits)
         question = replace(tried._question(tried.commit, now), witness=witness)
         with without_collection():
-            return answer(question, self.state, wanted=wanted).settled
+            return self._heard(answer(question, self.state, wanted=wanted).settled)
+
+    def _heard(self, settled: Settled) -> Settled:
+        if self.require is not None:
+            self.require(settled.first)
+        return settled
 
     def _question(self, commit: str, now: datetime) -> Question:
         return Question(self.repository, commit, self.heard, now, self.remembered)
