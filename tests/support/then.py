@@ -1,4 +1,7 @@
-"""What commands say of a fleet at an instant, to be compared with what they say of that commit later."""
+"""What commands say of a fleet at an instant, to be compared with what they say of that commit later.
+
+Further repositories are asked then, as the run asked them: one that did not answer is heard by neither.
+"""
 
 import re
 from collections.abc import Iterator
@@ -58,7 +61,6 @@ class SaidThen:
         cluster = self.clusters[number % len(self.clusters)]
         for question in _QUESTIONS:
             words = [word.format(cluster=cluster) for word in question]
-            offline = () if question[0] == "history" else ("--offline",)
-            code, out, err = self.muster(*words, *options, *offline, "--repo", repo.path, "--now", now)
+            code, out, err = self.muster(*words, *options, "--repo", repo.path, "--now", now)
             assert code < 2, (question, err)
             yield code, _HEARD_UNTIL.sub("", _AGENTS_COMMIT.sub("", out))

@@ -1,15 +1,17 @@
 """A day of a fleet: its runs are repeated byte for byte, and a setting that is tried gives what a real rerun gives."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from muster.data.times import parse_time
 from muster.features.replay.answers import repeat, swept_text
 from muster.features.replay.sweep import Swept, sweep
 from muster.git.repository import open_repository
 from tests.support.commandline import Run
-from tests.support.days import HOUR, START, Days
+from tests.support.days import HOUR, START, Days, Span
 from tests.support.git import Repo, clone
 from tests.support.lived import Lived
 from tests.support.then import SaidThen
@@ -41,10 +43,12 @@ def cloned(hub: Repo, path: Path) -> Repo:
 def test_the_past_is_what_commands_said_then(muster: Run, days: tuple[Lived, Lived, str], tmp_path: Path) -> None:
     begun, _, _ = days
     lived = begun.copy(tmp_path / "again")
+    lived.days = replace(lived.days, unreachable=(Span(START + 3 * HOUR, START + 5 * HOUR),))
     then = SaidThen(muster, lived.hub, [agent.name for agent in lived.days.agents], 11)
     lived.landed = then.landed
     lived.live(UNTIL)
     assert len(then.said) > 2
+    assert any(lived.days.is_unreachable(parse_time(at)) for at, _ in then.said)
     assert "\n".join(then.differences(cloned(lived.hub, tmp_path / "clone"))) == ""
 
 
