@@ -156,6 +156,16 @@ def test_a_listing_that_failed_ends_no_tokens(muster: Run, fleet: Repo, tmp_path
     assert "4 ended" in join(muster, fleet, "--max-ended", "4")[1]
 
 
+def test_nor_does_an_empty_table_end_the_last_two(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    (tmp_path / "clusters.csv").write_text("cluster\na\nb\n")
+    assert join(muster, fleet)[0] == 0
+    before = digests(tmp_path)
+    (tmp_path / "clusters.csv").write_text("cluster\n")
+    code, _, err = join(muster, fleet)
+    assert (code, "2 of 2 tokens would end" in err) == (2, True)
+    assert digests(tmp_path) == before
+
+
 def test_who_was_denied_stays_denied(muster: Run, fleet: Repo, tmp_path: Path) -> None:
     assert join(muster, fleet)[0] == 0
     assert muster("deny", "eu-1", "--repo", fleet.path)[0] == 0

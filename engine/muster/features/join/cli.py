@@ -43,7 +43,8 @@ from muster.version import __version__
     "--max-ended",
     type=click.IntRange(min=0),
     metavar="COUNT",
-    help="How many tokens may end, of clusters that the table no longer has.  [default: a tenth of all, at least 2]",
+    help="How many tokens may end, of clusters that the table no longer has.  [default: a tenth of all, at least 2;"
+    " none by an empty table]",
 )
 @click.option("--push", is_flag=True, help="With --out: fetch first, and push the commit.")
 @click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")

@@ -53,13 +53,16 @@ def write_agents(
     folder: Path, rows: Sequence[JoiningCluster], setup: AgentSetup, renew: Mandate, most: int | None = None
 ) -> Written:
     """Write what runs the agents of a table's clusters; `renew` names those that get another token. `most`: how many
-    tokens may end, of clusters that the table no longer has; None: a tenth of all, at least two. OSError;
+    tokens may end, of clusters that the table no longer has; None: a tenth of all, at least two, but none by an
+    empty table. OSError;
     TooManyEndError, before anything is written."""
     path = folder / TOKENS
     before = _lines(path.read_text(encoding="utf-8")) if path.exists() else []
     present = {words[0] for words in before if _is_agent(words)}
     ended = sorted(present - {row.cluster for row in rows})
-    if len(ended) > (max(2, len(present) // 10) if most is None else most):
+    if most is None:
+        most = max(2, len(present) // 10) if rows else 0  # an empty table is rather a listing that failed
+    if len(ended) > most:
         raise TooManyEndError(
             f"the table no longer has {few(ended)}, so {len(ended)} of {len(present)} tokens would end"
         )
