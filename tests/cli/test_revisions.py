@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from shutil import copytree
 
 import click
 import pytest
@@ -11,12 +10,11 @@ import pytest
 import muster as library
 from muster.commandline import cli
 from muster.data.times import format_time
+from tests.git.record.test_past import DARK, an_outage
 from tests.support.commandline import Run
-from tests.support.example import NOON
-from tests.support.git import Repo
-from tests.support.living import Living, lease, observed
+from tests.support.git import Repo, copy
+from tests.support.living import lease, observed
 
-DARK = NOON + timedelta(minutes=6)
 #: The arguments of each command that has --rev. Those that do not end, or write elsewhere, are tested by their rooms.
 COMMANDS = {
     "validate": (),
@@ -55,23 +53,15 @@ def test_each_command_with_a_revision_is_listed() -> None:
 
 @pytest.fixture(scope="module")
 def outage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, Repo, str]:
-    """A fleet whose first cluster was silent for six minutes, twice: as it went on, and after agents said something
-    else; and the commit that found the silence."""
+    """An outage twice: as the fleet went on, and after agents said something else; and the commit that found it."""
     folder = tmp_path_factory.mktemp("fleet")
-    living, commit = Living.small(folder / "fleet", 1, 4), ""
-    for minutes, speaking in ((0, ("c001", "c003")), (6, ("c003",)), (8, ("c001", "c003"))):
-        living.now = NOON + timedelta(minutes=minutes)
-        for name in speaking:
-            living.speaks(name)
-        done = living.reconcile()
-        commit = done.commit or "" if minutes == 6 else commit
-    other = Repo(folder / "other", living.repo.environ)
-    copytree(living.repo.path, other.path)
+    repo, commit = an_outage(folder / "fleet")
+    other = copy(repo.path, folder / "other")
     other.git("update-ref", "-d", "refs/heads/agents/c003")
     files = {"lease.yaml": lease("c001", DARK), "observed.yaml": observed("c001").replace('"True"', '"False"')}
     other.commit_to("refs/heads/agents/c001", files)
     other.commit_to("refs/heads/agents/c002", {"lease.yaml": lease("c002", DARK), "observed.yaml": observed("c002")})
-    return living.repo, other, commit
+    return repo, other, commit
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -28,7 +28,7 @@ from muster.git.directory import DirectorySnapshot
 from muster.git.errors import KilledError, RepositoryError
 from muster.git.memory.pulses import Remembered
 from muster.git.mergebase import commit_of
-from muster.git.open import open_commit, work_tree_snapshot
+from muster.git.open import open_commit, open_revision, work_tree_snapshot
 from muster.git.push import fetch_missing
 from muster.git.record.past import KnownThen, past_of, snapshot_then
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, ref_tip, resolve
@@ -252,7 +252,7 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
         if repository is not None:
             return work_tree_snapshot(repository, local_agent_refs(repository))
         return DirectorySnapshot(worktree_root(repo), os.environ)
-    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+    return open_revision(open_repository(repo, os.environ), rev)
 
 
 def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
@@ -299,8 +299,7 @@ def base_snapshot(repo: Path, rev: str | None, *, default: str) -> Snapshot | No
         repository = open_repository(repo, os.environ)
         if not rev and repository.worktree and repository.worktree.resolve() != worktree_root(repo).resolve():
             return None  # a fleet in a folder of another repository has no commits of its own
-        commit = resolve(repository, rev or default)
-        return open_commit(repository, commit, local_agent_refs(repository, commit))  # as what is compared with it
+        return open_commit(repository, rev or default)
     except RepositoryError:
         if rev:
             raise

@@ -30,17 +30,24 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
         raise RepositoryError(f"{path} is not a directory", "Give the path of a fleet repository.")
     if rev is None and not ((path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()):
         return DirectorySnapshot(path, os.environ)
-    return open_commit(open_repository(path, os.environ), rev or "HEAD")
+    return open_revision(open_repository(path, os.environ), rev)
+
+
+def open_revision(repository: Repository, rev: str | None) -> CommitSnapshot:
+    """Return the snapshot of a revision, of a past one with what was known of agents then; of HEAD if `rev` is None.
+    Nothing is fetched."""
+    if rev is not None:
+        commit = resolve(repository, rev)
+        past = past_of(repository, commit, None, ask=False)
+        if past is not None:
+            return snapshot_then(repository, commit, past)
+    return open_commit(repository, rev or "HEAD")
 
 
 def open_commit(repository: Repository, rev: str, heard: AgentRefs | None = None) -> CommitSnapshot:
     """Return the snapshot of a revision, with its derived files if they are on another branch, and with agents' refs:
-    by default all that are in this clone, and of a past revision those of then. Nothing is fetched."""
-    commit = resolve(repository, rev)
-    past = past_of(repository, commit, None, ask=False) if heard is None and rev != "HEAD" else None
-    if past is not None:
-        return snapshot_then(repository, commit, past)
-    commit = evaluated_commit(repository, commit)
+    by default all that are in this clone. Nothing is fetched."""
+    commit = evaluated_commit(repository, resolve(repository, rev))
     heard = heard or local_agent_refs(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 

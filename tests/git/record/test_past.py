@@ -8,6 +8,7 @@ from shutil import copytree
 import pytest
 
 from muster.data.times import format_time
+from muster.git.open import open_snapshot
 from tests.support.commandline import Run
 from tests.support.example import NOON
 from tests.support.git import Repo
@@ -25,10 +26,9 @@ SHOWING = (
 )
 
 
-@pytest.fixture(scope="module")
-def outage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, str]:
+def an_outage(folder: Path) -> tuple[Repo, str]:
     """A fleet whose first cluster was silent for six minutes, and came back; and the commit that found it silent."""
-    living = Living.small(tmp_path_factory.mktemp("fleet") / "fleet", 1, 4)
+    living = Living.small(folder, 1, 4)
     found = list[str]()
     for minutes, speaking in ((0, ("c001", "c003")), (6, ("c003",)), (8, ("c001", "c003"))):
         living.now = NOON + timedelta(minutes=minutes)
@@ -38,6 +38,11 @@ def outage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, str]:
         assert done.commit
         found.append(done.commit)
     return living.repo, found[1]
+
+
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, str]:
+    return an_outage(tmp_path_factory.mktemp("fleet") / "fleet")
 
 
 @pytest.fixture
@@ -153,6 +158,17 @@ def test_what_is_not_on_the_branch_that_is_checked_out_may_be_past(
     repo.commit({"notes.md": "x"})
     repo.git("checkout", "--quiet", "main")
     assert "by the record of" not in muster(*command, "main")[1], "another branch only adds what a person wants"
+
+
+def test_a_head_that_is_detached_is_as_past_as_its_commit(repo: Repo, outage: tuple[Repo, str]) -> None:
+    repo.git("checkout", "--quiet", outage[1])
+    contents = [
+        {file.label: file.read() for file in open_snapshot(repo.path, revision).files()}
+        for revision in ("HEAD", outage[1])
+    ]
+    today = {file.label: file.read() for file in open_snapshot(repo.path, "main").files()}
+    assert contents[0] == contents[1]
+    assert contents[0]["agents/c001:lease.yaml"] != today["agents/c001:lease.yaml"]
 
 
 def test_history_ends_with_the_revision(muster: Run, repo: Repo, outage: tuple[Repo, str]) -> None:

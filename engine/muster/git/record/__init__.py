@@ -16,10 +16,9 @@ one that changes with the contents; `Heard.commit_of` has the former where it is
 **Where.** A record is a tree. Its id stands in the run's commit, in the trailer `Muster-Heard`, under the signature of
 that commit if it has one. The tree is in a commit on the branch of the run's day, `refs/muster/heard/<YYYY-MM-DD>` in
 UTC, whose parent is the record before it on the same day (`storing`). A clone of the branches lacks these refs: `git
-fetch origin 'refs/muster/heard/*:refs/muster/heard/*'` or a mirror has them. It is pushed with the
-run's commit, and moves here once that has landed; without a remote it moves first, so that no commit lacks its record
-if the run is killed between the two. The refs
-of days before `Fleet.spec.record.keep` are deleted.
+fetch origin 'refs/muster/heard/*:refs/muster/heard/*'` or a mirror has them. It is pushed
+with the run's commit, and moves here once that has landed; without a remote it moves first, so that no commit lacks its
+record if the run is killed between the two. The refs of days before `Fleet.spec.record.keep` are deleted.
 
 **Form**, version 1. All files are lines of JSON, but for the ages.
 
