@@ -12,7 +12,7 @@ from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading
 from muster.data.codes import Severity
-from muster.data.kinds import DRILL
+from muster.data.kinds import DRILL, of_kinds
 from muster.data.names import did_you_mean
 from muster.data.times import format_time
 
@@ -75,22 +75,14 @@ def drilled(
 
     with rehearsed(reading) as trial:
         fleet = check_snapshot(trial.snapshot)
-        drills = fleet.compiled.of(Drill)
-        unsound = [
-            finding
-            for finding in fleet.findings
-            if finding.severity is Severity.ERROR
-            and finding.object is not None
-            and DRILL.has(finding.object)
-            and (not names or finding.object.name in names)
-        ]
-        declared = [
-            *(drill.id.name for drill in drills),
-            *(finding.object.name for finding in unsound if finding.object),
-        ]
-        if strange := next((name for name in names if name not in declared), None):
-            raise click.UsageError(f"no Drill is called {strange!r}; {did_you_mean(strange, declared)}".rstrip("; "))
-        chosen = [drill for drill in drills if not names or drill.id.name in names]
+        declared = sorted(of_kinds({*fleet.objects, *fleet.broken}, DRILL))
+        present = [id_.name for id_ in declared]
+        if strange := next((name for name in names if name not in present), None):
+            raise click.UsageError(f"no Drill is called {strange!r}; {did_you_mean(strange, present)}".rstrip("; "))
+        wanted = {id_ for id_ in declared if not names or id_.name in names}
+        errors = (finding for finding in fleet.findings if finding.severity is Severity.ERROR)
+        unsound = [finding for finding in errors if finding.object in wanted]
+        chosen = [drill for drill in fleet.compiled.of(Drill) if drill.id in wanted]
         start = reading.instant(now).now
         cache, count = usable_cache(os.environ), workers or cores()
         return run_drills(trial, fleet, chosen, start, cache=cache, workers=count), unsound

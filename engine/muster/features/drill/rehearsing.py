@@ -165,11 +165,10 @@ def rehearsed(reading: "FleetReading") -> Iterator[Rehearsal]:
     repository, commit, heard, snapshot = reading.repository, reading.base, reading.heard, reading.snapshot
     if repository is None or commit is None or heard is None:
         raise RepositoryError("drills are rehearsed on top of a commit", "run it in a fleet repository with commits")
-    with rehearsal(repository, commit, heard) as trial:
+    with rehearsal(repository, commit, heard, require=reading.require_heard) as trial:
         if snapshot.commit is None:
             paths = {change.path for change in work_tree_changes(repository, commit)}
             files: dict[tuple[str, str], bytes | None] = dict.fromkeys((("", path) for path in paths), None)
             files |= {("", file.path): file.read() for file in snapshot.files() if not file.ref and file.path in paths}
             trial.suppose(files)
-        trial.require = reading.require_heard
         yield trial

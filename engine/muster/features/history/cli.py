@@ -45,13 +45,13 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
         ids = object_ids(target)
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
     with working("reading the history"):
-        found = history_of(repository, commit, ids, start, now)
-    if found is None:
+        history = history_of(repository, commit, ids, start, now)
+    if history is None:
         raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
-    if rev and found.unrecorded:
-        click.echo(f"note: what {counted(found.unrecorded, 'run')} heard from agents is not in this clone", err=True)
+    if rev and history.unrecorded:
+        click.echo(f"note: what {counted(history.unrecorded, 'run')} heard from agents is not in this clone", err=True)
     if output == "json":
-        sys.stdout.write(json_text(history_document(found)))
+        sys.stdout.write(json_text(history_document(history)))
     else:
-        sys.stdout.write(history_text(found))
+        sys.stdout.write(history_text(history))
     return 0

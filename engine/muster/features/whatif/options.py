@@ -54,8 +54,7 @@ class Supposed:
         branch = current_branch(repository)
         kept = state_path(os.environ, repository, branch, state) if branch else None
         memory = None if reading.past is None else reading.past.memory
-        with rehearsal(repository, commit, heard, kept, memory) as trial:
-            trial.require = reading.require_heard
+        with rehearsal(repository, commit, heard, kept, memory, reading.require_heard) as trial:
             yield trial
 
     @contextmanager

@@ -162,12 +162,17 @@ class Rehearsal:
 
 @contextmanager
 def rehearsal(
-    repository: Repository, commit: str, heard: AgentRefs, state: Path | None = None, memory: Memory | None = None
+    repository: Repository,
+    commit: str,
+    heard: AgentRefs,
+    state: Path | None = None,
+    memory: Memory | None = None,
+    require: Callable[[Run], None] | None = None,
 ) -> Iterator[Rehearsal]:
     """Yield a rehearsal that begins at a commit, with agent refs. `state`: the state file of the branch. `memory`: the
-    published pulses, if they are not those of the repository."""
+    published pulses, if they are not those of the repository. `require`: see `Rehearsal`."""
     memory = Remembered(repository).memory if memory is None else memory
     with scratch_of(repository, commit) as scratch:
         own = scratch.git_dir / "state" / "state.sqlite"
         copied = copy_of(state, own) if state is not None else None
-        yield Rehearsal(repository, scratch, commit, heard, memory, copied or open_state(own))
+        yield Rehearsal(repository, scratch, commit, heard, memory, copied or open_state(own), require)

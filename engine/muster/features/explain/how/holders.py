@@ -11,6 +11,7 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTER_POOL, DISRUPTION_BUDGE
 from muster.data.times import format_time, later
 from muster.data.tree import Tree, dig, mappings_at
 from muster.features.explain.how.candidates import Candidate, Steps, numbers, setting, without
+from muster.features.explain.how.placements import MORE, more_clusters
 from muster.features.whatif.supposing import Supposition
 from muster.fleet.fleet import Fleet
 from muster.rules.effects.approval import MOVE
@@ -98,17 +99,15 @@ def _pool_limit(fleet: Fleet, held: Held) -> Iterator[Steps]:
         and pool in fleet.objects
         and isinstance(number := fleet.objects[pool].spec.get("maxConcurrent"), int)
     ):
-        values = range(number + 1, number + 51)
+        values = range(number + 1, number + 1 + MORE)
         yield numbers("maxConcurrent", pool, ("spec", "maxConcurrent"), values, subject=f" of {pool}")
 
 
 def _placement_limit(fleet: Fleet, held: Held) -> Iterator[Steps]:
     """More clusters for a Placement whose approved move waits for another one's."""
     sort, _, name = held.effect.partition(" ")
-    number = fleet.objects[held.object].spec.get("numberOfClusters") if held.object in fleet.objects else None
-    if sort == MOVE and isinstance(number, int) and MANAGED_CLUSTER.id(name) in fleet.objects:
-        values = range(number + 1, number + 51)
-        yield numbers("numberOfClusters", held.object, ("spec", "numberOfClusters"), values)
+    if sort == MOVE and held.object in fleet.objects and MANAGED_CLUSTER.id(name) in fleet.objects:
+        yield from more_clusters(fleet, held.object)
 
 
 def without_freezes(fleet: Fleet) -> Iterator[Candidate]:

@@ -12,7 +12,8 @@ from muster.features.explain.how.candidates import Candidate, Steps, numbers, se
 from muster.features.explain.how.goals import chosen_of, whole
 from muster.fleet.fleet import Fleet
 
-_MORE: Final = 50
+#: How much larger numbers are tried.
+MORE: Final = 50
 #: Of so many clusters each alone is accepted.
 _MOST: Final = 10
 
@@ -31,9 +32,7 @@ def to_choose(fleet: Fleet, placement: ObjectId, cluster: str) -> Iterator[Candi
     for index, taint in enumerate(mappings_at(fleet.objects[id_].spec, "taints")):
         text = f"remove its taint {taint.get('key')}:{taint.get('effect')}"
         yield without(text, id_, ("spec", "taints", index))
-    number = spec.get("numberOfClusters")
-    if isinstance(number, int):
-        yield _number(placement, range(number + 1, number + 1 + _MORE))
+    yield from more_clusters(fleet, placement)
     yield from _tolerations(placement, spec, mappings_at(whole(fleet, id_), "spec", "taints"))
     yield from _conditions(placement, spec)
 
@@ -52,6 +51,13 @@ def to_satisfy(fleet: Fleet, placement: ObjectId) -> Iterator[Candidate | Steps]
     accepting = (candidate for obj in fleet.of(MANAGED_CLUSTER) for candidate in acceptance(fleet, obj.id))
     for candidate in islice(accepting, _MOST):
         yield replace(candidate, text=f"accept {candidate.object.name}")
+
+
+def more_clusters(fleet: Fleet, placement: ObjectId) -> Iterator[Steps]:
+    """More clusters for a Placement that has a number of them."""
+    number = fleet.objects[placement].spec.get("numberOfClusters")
+    if isinstance(number, int):
+        yield _number(placement, range(number + 1, number + 1 + MORE))
 
 
 def _number(placement: ObjectId, values: range) -> Steps:
