@@ -100,6 +100,10 @@ def errors(process: Process) -> int:
     return sum(line.startswith("error: ") for line in process.lines)
 
 
+def answers(process: Process) -> int:
+    return process.lines.count("the hub answers again")
+
+
 def test_a_restart_of_the_hub_is_one_line(synced: Synced, hub: Hub) -> None:
     """A server that starts refuses what it allows later: that is no lack of rights, and fails no object."""
     arguments = (
@@ -124,6 +128,7 @@ def test_a_restart_of_the_hub_is_one_line(synced: Synced, hub: Hub) -> None:
             synced.reconciled()
             hub.start()
             wait_until(lambda name=f"c{number}": name in synced.chosen(), lambda: f"{process.lines}")  # type: ignore[misc]
+            wait_until(lambda count=number - 2: answers(process) == count, lambda: f"{process.lines}")  # type: ignore[misc]
     said = [line for line in process.lines if not line.startswith("{")]
     assert [line.partition(":")[0] for line in said] == [*["error", "the hub answers again"] * 4, "stopped"], said
     assert not any(one["failed"] or one["pruned"] or one["healed"] for one in passes(process))
