@@ -22,6 +22,9 @@ from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead, Suspect, UnreadReports
 
+#: What files of a place and a content were parsed to.
+ParsedFiles = dict[tuple[str, bytes], Loaded]
+
 #: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
 
@@ -139,16 +142,17 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
 
 
 @contextmanager
-def loading_once() -> Iterator[None]:
-    """Within it, files with the same place and content are parsed once: of two revisions that differ little."""
-    token = _LOADED.set({})
+def loading_once(parsed: ParsedFiles | None = None) -> Iterator[None]:
+    """Within it, files with the same place and content are parsed once: of two revisions that differ little. What was
+    `parsed` in an earlier block is not parsed again."""
+    token = _LOADED.set({} if parsed is None else parsed)
     try:
         yield
     finally:
         _LOADED.reset(token)
 
 
-_LOADED: ContextVar[dict[tuple[str, bytes], Loaded] | None] = ContextVar("loaded", default=None)
+_LOADED: ContextVar[ParsedFiles | None] = ContextVar("loaded", default=None)
 
 
 def _load(data: bytes, label: str) -> Loaded:

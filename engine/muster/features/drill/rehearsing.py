@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muster.data.decision import Memory
 from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT_DECISION
@@ -22,17 +22,26 @@ from muster.features.drill.facts import Facts, facts_of
 from muster.features.forecast.forecast import instants
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Beat, Edits, Supposition, annotations_path, beats, renew_ahead, renewals
-from muster.fleet.files import loading_once
+from muster.fleet.files import ParsedFiles, loading_once
 from muster.fleet.fleet import Fleet
 from muster.git.agents.listing import AgentRefs
 from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
 from muster.git.status import work_tree_changes
+from muster.run.collector import without_collection
+from muster.run.incremental import Wanted
 from muster.run.memo.state import companions, copy_of
 from muster.run.run import Settled
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
+
+
+#: Nearly every step of an outage changes what Placements read. Deciding that first costs as much as the answer.
+_EVERY_STEP: Final = Wanted(wide=True)
+#: What a process has parsed in its outages, most of which read the same files; forgotten when it is too much.
+_PARSED: Final[ParsedFiles] = {}
+_MOST_PARSED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,11 @@ def rehearse_outage(outage: OutageWork) -> tuple[OutageStep, ...]:
     state_copy = outage.state.with_name(f"{uuid.uuid4().hex}.sqlite")
     try:
         state = copy_of(outage.state, state_copy)
-        trial = Rehearsal(repository, repository, outage.commit, outage.heard, outage.memory, state)
+        trial = Rehearsal(repository, repository, outage.commit, outage.heard, outage.memory, state, wanted=_EVERY_STEP)
         trial.suppose(outage.edits)
-        with loading_once():
+        if len(_PARSED) > _MOST_PARSED:
+            _PARSED.clear()
+        with loading_once(_PARSED), without_collection():
             steps = tuple(
                 OutageStep(format_time(at), _changed_facts(settled), _held(settled))
                 for at, settled in instants(trial, outage.start, outage.until)

@@ -80,7 +80,8 @@ class _Sent:
 @dataclass
 class Rehearsal:
     """A fleet in a scratch repository over its `origin`, after the steps so far. `require`: refuses a run whose agents
-    are missing here, as commands do that make no rehearsal; where they are, they would never fall silent."""
+    are missing here, as commands do that make no rehearsal; where they are, they would never fall silent. `wanted`:
+    what each step evaluates even if nothing changes it."""
 
     origin: Repository
     repository: Repository
@@ -89,12 +90,13 @@ class Rehearsal:
     memory: Memory
     state: RunState | None
     require: Callable[[Run], None] | None = None
+    wanted: Wanted = NOTHING_WANTED
     _sent: int = 0
 
     def step(self, now: datetime) -> Settled:
         """Evaluate at an instant, commit the result, and count due pulses as sent."""
         with without_collection():
-            found = answer(self._question(self.commit, now), self.state)
+            found = answer(self._question(self.commit, now), self.state, wanted=self.wanted)
         settled = self._heard(found.settled)
         if settled.files:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
