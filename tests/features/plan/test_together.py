@@ -179,6 +179,9 @@ def test_as_people_ask(muster: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "first and second: Placement/apps/eu: condition PlacementSatisfied True -> False; neither alone\n" in out
     assert "1 set of branches tried together; 3 share nothing, as of 2026-01-01T12:00:00Z.\n" in out
+    code, out, err = muster("plan", "--with", "first", "--with", "second", "--with", "other", "--within", "0s", *where)
+    assert (code, err) == (0, "")
+    assert "0 sets of branches tried together; 3 share nothing; for 1 more there was no time: --within, as of" in out
     code, out, err = muster("plan", "--with", "first", "--with", "clash", "-o", "json", *where)
     assert code == 1
     assert "clusters/c1/cluster.yaml:1:1: error MUS442: clash and first do not merge: clusters/c1/cluster.yaml" in err

@@ -3,7 +3,7 @@
 import os
 import sys
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,14 @@ if TYPE_CHECKING:
 )
 @click.option("--open", "open_", is_flag=True, help="As --with, for each open pull request of the forge.")
 @click.option(
+    "--within",
+    metavar="DURATION",
+    type=options.DurationType(),
+    default="5m",
+    show_default=True,
+    help="With --with or --open: try no further sets of branches after this time.",
+)
+@click.option(
     "--out", type=options.FILE, metavar="FILE", help="Also write the plan to this file, for muster reconcile --plan."
 )
 @supposed_options
@@ -79,6 +87,7 @@ def plan(
     exit_code: bool,
     branches: tuple[str, ...],
     open_: bool,
+    within: timedelta,
 ) -> int:
     """Show every change that a reconcile would commit; commit nothing.
 
@@ -110,7 +119,7 @@ def plan(
     if branches or open_:
         if base or out or worktree or supposed or output not in ("table", "json"):
             raise click.UsageError("--with goes with --rev and -o table or json alone.")
-        return _together(repo, rev, branches, now, output, ask=not offline, open_=open_)
+        return _together(repo, rev, branches, now, output, ask=not offline, open_=open_, within=within)
     if out and (base or worktree or supposed):
         raise click.UsageError("--out is for a reconcile of a commit: not with --base or --worktree, or a supposition.")
     if supposed and base is not None:
@@ -153,7 +162,15 @@ def plan(
 
 
 def _together(
-    repo: Path, rev: str | None, named: tuple[str, ...], now: datetime, output: str, *, ask: bool, open_: bool
+    repo: Path,
+    rev: str | None,
+    named: tuple[str, ...],
+    now: datetime,
+    output: str,
+    *,
+    ask: bool,
+    open_: bool,
+    within: timedelta,
 ) -> int:
     """Show what branches change, and what only comes from several."""
     from muster.cli.documents import json_text
@@ -161,6 +178,7 @@ def _together(
     from muster.features.plan.open_requests import open_requests
     from muster.features.plan.together import plan_together, together_document, together_text
     from muster.git.mergebase import commit_of
+    from muster.net.deadline import Deadline
 
     with working("evaluating the fleet"):
         reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=ask))
@@ -169,7 +187,8 @@ def _together(
         if open_:
             branches |= open_requests(reading.repository, os.environ)
         with Supposed.tried(reading, None) as trial:
-            found = plan_together(trial, branches, reading.instant(now).now)
+            deadline = Deadline.after(within.total_seconds())
+            found = plan_together(trial, branches, reading.instant(now).now, deadline)
     sys.stdout.write(json_text(together_document(found)) if output == "json" else together_text(found))
     return report(found.found)
 

@@ -25,6 +25,7 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
+from muster.net.deadline import Deadline
 from muster.run.changes.comparison import Comparison
 from muster.run.changes.placed import derivation_of
 from muster.run.changes.subjects import subject_line
@@ -62,17 +63,21 @@ class TogetherOnly:
 @dataclass
 class BranchesTogether:
     """The effects of each set of branches that was tried; `found`: conflicts; `skipped`: the number of sets that
-    share nothing."""
+    share nothing, and `untried` of those for which there was no time."""
 
     now: datetime
     effects: dict[tuple[str, ...], BranchEffects] = field(default_factory=dict)
     only: list[TogetherOnly] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
     skipped: int = 0
+    untried: int = 0
 
 
-def plan_together(trial: Rehearsal, branches: Mapping[str, str], now: datetime) -> BranchesTogether:
-    """Try branches, by name, with their commits, on top of a rehearsal's commit: alone, in pairs, and three at a time.
+def plan_together(
+    trial: Rehearsal, branches: Mapping[str, str], now: datetime, deadline: Deadline | None = None
+) -> BranchesTogether:
+    """Try branches, by name, with their commits, on top of a rehearsal's commit: alone, in pairs, and three at a time;
+    after the deadline no further sets.
 
     A branch that does not merge is a finding, and so are branches that do not merge with each other.
     """
@@ -85,6 +90,9 @@ def plan_together(trial: Rehearsal, branches: Mapping[str, str], now: datetime) 
             doing(RunStep.REHEARSING, number, len(sets))
             if size > 1 and not _share(together, names):
                 together.skipped += all((name,) in together.effects for name in names)
+                continue
+            if size > 1 and deadline is not None and deadline.expired:
+                together.untried += 1
                 continue
             onto = commits[names[:-1]] if size > 1 else trial.commit
             merged = _merged(trial.repository, onto, branches[names[-1]])
@@ -103,7 +111,7 @@ def _smaller_sets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _share(together: BranchesTogether, names: tuple[str, ...]) -> bool:
-    """Do all smaller sets merge, and do these branches change a common file, or their runs look at a common object?"""
+    """Were all smaller sets tried, and do these branches change a common file, or their runs look at an object?"""
     smaller = _smaller_sets(names)
     if any((name,) not in together.effects for name in names):
         return False
@@ -182,7 +190,8 @@ def together_text(together: BranchesTogether) -> str:
     lines += [_only_line(entry) for entry in together.only]
     sets = len(together.effects) - sum(len(names) == 1 for names in together.effects)
     skipped = f"; {together.skipped} share nothing" if together.skipped else ""
-    tried = f"{counted(sets, 'set')} of branches tried together{skipped}"
+    untried = f"; for {together.untried} more there was no time: --within" if together.untried else ""
+    tried = f"{counted(sets, 'set')} of branches tried together{skipped}{untried}"
     if not together.only:
         lines.append(f"Nothing comes from several together: {tried}, as of {format_time(together.now)}.")
     else:
@@ -205,6 +214,7 @@ def together_document(together: BranchesTogether) -> Tree:
     return {
         "now": format_time(together.now),
         "skipped": together.skipped,
+        "untried": together.untried,
         "sets": [
             {"branches": list(names), "summary": entry.subject, "values": dict(entry.values)}
             for names, entry in together.effects.items()
