@@ -1,4 +1,5 @@
-"""What `muster get`, `explain`, `forecast`, `history` and `plan` print as JSON, for programs that ask for it.
+"""What `muster get`, `explain`, `forecast`, `history`, `plan` and `replay` print as JSON, for programs that ask
+for it.
 
 Each method makes the document that its verb prints of the same commit, agents' refs and instant, by what the verb
 calls. All of them only read.
@@ -109,6 +110,19 @@ class Answers:
         if history is None:
             raise NoSuchObject(f"no commit derives {target}")
         return history_document(history)
+
+    def replay(self, commits: str, stopped: Callable[[], bool]) -> Tree:
+        """Return what `muster replay A..B` says, as far as it comes until `stopped`. NotAnswerable."""
+        from muster.features.replay.answers import repeat, repeated_document
+        from muster.features.replay.past import ends_of
+
+        if (repository := self.reading.repository) is None:
+            raise NotAnswerable("there is no history")
+        try:
+            start, end = ends_of(repository, commits)
+        except ValueError as error:
+            raise NotAnswerable(str(error)) from error
+        return repeated_document(repeat(repository, start, end, stopped))
 
     def plan(self) -> Tree:
         """Return what `muster plan` says."""

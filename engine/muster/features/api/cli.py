@@ -14,7 +14,8 @@ from muster.cli.options import present
 def command(repo: Path, rev: str | None) -> int:
     """Answer an assistant's questions about the fleet over the Model Context Protocol, on standard input and output.
 
-    The tools are get, explain, forecast, history and plan. They only read, from local refs. Needs the extra mcp.
+    The tools are get, explain, forecast, history, plan and replay. They only read, from local refs. Needs the
+    extra mcp.
 
     \b
     Example:

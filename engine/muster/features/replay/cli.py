@@ -75,18 +75,15 @@ def command(
     """
     from muster.cli.documents import json_text
     from muster.data.kinds import UnknownKind
+    from muster.features.replay.past import ends_of
     from muster.features.whatif.supposing import NotSupposable
-    from muster.git.derivedbranch import evaluated_then
-    from muster.git.repository import open_repository, resolve
+    from muster.git.repository import open_repository
 
-    start, dots, end = commits.partition("..")
-    if not dots or not start:
-        raise click.UsageError(f"{commits!r} is not a range of commits such as HEAD~100..HEAD.")
     if policies and sweep:
         raise click.UsageError("give --policies or --set, not both.")
     repository = open_repository(repo, os.environ)
-    first = evaluated_then(repository, resolve(repository, start), undecided=True)
-    last = evaluated_then(repository, resolve(repository, end or "HEAD"))
+    with options.usage_errors(ValueError):
+        first, last = ends_of(repository, commits)
     stop = Event()
     answers: list[_Answer] = []
     with until_stopped(stop) as stopped, working("repeating runs"), options.usage_errors(NotSupposable, UnknownKind):

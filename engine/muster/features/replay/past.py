@@ -12,11 +12,11 @@ from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
 from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED
 from muster.git.changes import Blob, PathChange, changed_paths
-from muster.git.derivedbranch import derived_commit_of
+from muster.git.derivedbranch import derived_commit_of, evaluated_then
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.errors import RepositoryError, TooLargeError
 from muster.git.log import LoggedCommit, read_log
-from muster.git.repository import Repository, is_ancestor
+from muster.git.repository import Repository, is_ancestor, resolve
 from muster.git.store.entries import SUBMODULE, required_file
 from muster.git.store.objects import Objects
 from muster.run.changes.changes import leaves
@@ -48,6 +48,16 @@ class OtherCommit:
     author: Author
     subject: str
     changes: Sequence[PathChange]
+
+
+def ends_of(repository: Repository, commits: str) -> tuple[str, str]:
+    """Return the evaluated commits at both ends of `A..B`; B is HEAD if it is not given. ValueError for any other text;
+    RepositoryError for an unknown revision."""
+    start, dots, end = commits.partition("..")
+    if not dots or not start:
+        raise ValueError(f"{commits!r} is not a range of commits such as HEAD~100..HEAD.")
+    first = evaluated_then(repository, resolve(repository, start), undecided=True)
+    return first, evaluated_then(repository, resolve(repository, end or "HEAD"))
 
 
 @dataclass(frozen=True, slots=True)
