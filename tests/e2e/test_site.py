@@ -16,9 +16,11 @@ from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
 from tests.features.page.test_pages import HOSTILE, ROLLOUT
 from tests.features.pulses.test_walkthrough import cluster
+from tests.features.watch.test_live import NOW as WATCHED_AT
 from tests.features.watch.test_live import serving
 from tests.support.browser import chromium, needs_chromium, opened_at
 from tests.support.example import NOON
+from tests.support.living import lease
 from tests.support.past import example_with_past
 
 pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -298,3 +300,15 @@ def test_a_page_that_is_served_follows_the_fleet_where_its_reader_is(browser: Br
             it.watcher.look()
             expect(page.locator("main")).to_contain_text("mars", timeout=10_000)
             expect(page.locator("#date")).to_contain_text(it.repo.git("rev-parse", "--short=12", "main"))
+
+
+def test_a_page_that_is_served_asks_the_api_what_comes_next(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path) as it:
+        it.repo.commit({"clusters/b.yaml": cluster("b"), "clusters/b-lease.yaml": lease("b", WATCHED_AT)})
+        it.watcher.look()
+        with opened_at(browser, it.server.url) as page:
+            page.get_by_role("button", name="Look 8 hours ahead").click()
+            moments = page.get_by_role("heading", name="What happens next").locator("..").locator("details")
+            expect(moments.first).to_contain_text("Unknown")
+            moments.first.locator("summary").click()
+            expect(moments.first).to_contain_text("ManagedCluster/b")

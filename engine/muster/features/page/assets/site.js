@@ -415,7 +415,8 @@ function next(fleet) {
   const names = (objects, count) => muster.make("span", {}, ...objects.flatMap((id, i) => [i ? ", " : "", objectLink(id)]), count > objects.length ? ` and ${count - objects.length} more` : "");
   if (!fleet.upcoming) {
     return muster.make("section", {}, title, fleet.next.length ? muster.table(["when", "what may change", "of"], fleet.next.map((one) => [
-      muster.make("span", { title: one.at }, later(one.at)), one.what || "something", one.count ? names(one.objects, one.count) : "a Placement, a pool or another shared object"])) : muster.make("p", { className: "soft" }, "Nothing, without new input."));
+      muster.make("span", { title: one.at }, later(one.at)), one.what || "something", one.count ? names(one.objects, one.count) : "a Placement, a pool or another shared object"])) : muster.make("p", { className: "soft" }, "Nothing, without new input."),
+      fleet.live ? ahead() : "");
   }
   const moment = (one) => muster.make("details", {}, muster.make("summary", { title: one.at }, `${later(one.at)}: ${one.what}`),
     muster.make("ul", {}, ...one.lines.map((line) => muster.make("li", {}, line)),
@@ -423,6 +424,30 @@ function next(fleet) {
   const [some, rest] = [fleet.upcoming.slice(0, 6), fleet.upcoming.slice(6)];
   return muster.make("section", {}, title, ...(some.length ? some.map(moment) : [muster.make("p", { className: "soft" }, "Nothing, without new input.")]),
     rest.length ? muster.make("details", {}, muster.make("summary", {}, `${rest.length} more`), ...rest.map(moment)) : "");
+}
+
+/** Where somebody serves the page: asks the API for a forecast, and shows it instead. */
+function ahead() {
+  const button = muster.make("button", { type: "button" }, "Look 8 hours ahead");
+  const of = ({ kind, namespace, name }) => [kind, namespace, name].filter(Boolean).join("/");
+  const upcoming = ({ at, summary, changes, held, released }) => {
+    const lines = [...changes.map(({ object, field, before, after }) => `${of(object)}: ${field} ${before || "-"} → ${after || "gone"}`),
+      ...held.map(({ object, effect, reason }) => `${of(object)}: ${effect} is held back: ${reason}`),
+      ...released.map(({ object, effect }) => `${of(object)}: ${effect} is no longer held back`)];
+    return { at, what: summary || plural(lines.length, "effect"), lines: lines.slice(0, 20), count: lines.length };
+  };
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const answer = await fetch("api/v1/forecast?for=8h");
+      const body = await answer.json();
+      if (!answer.ok) throw new Error(body.error);
+      button.closest("section").replaceWith(next({ ...muster.data.fleet, upcoming: body.map(upcoming) }));
+    } catch (error) {
+      button.replaceWith(muster.make("p", { className: "soft" }, `No forecast now: ${error.message}`));
+    }
+  });
+  return button;
 }
 
 /** Availability over time, read when it is looked at; while it is read again, what it was stands. */
