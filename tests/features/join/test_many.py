@@ -222,3 +222,12 @@ def test_listings_of_clouds_become_a_table(muster: Run, tmp_path: Path) -> None:
         assert muster("join", "--table", tmp_path / "list.json")[1] == f"cluster,context,cloud,region\n{rows[name]}\n"
     (tmp_path / "list.csv").write_bytes("\ufeffcluster;region\r\nc1;eu\r\n\r\n".encode())
     assert muster("join", "--table", tmp_path / "list.csv")[1] == "cluster,context,region\nc1,,eu\n"
+
+
+def test_a_table_that_cannot_be_joined_yet_is_shown_with_what_is_wrong(muster: Run, tmp_path: Path) -> None:
+    listing = tmp_path / "list.json"
+    listing.write_text('[{"Name": "Prod\\u001b[2J_EU", "Region": "eu-west-1"}]')
+    code, out, err = muster("join", "--table", listing)
+    assert (code, out) == (1, "cluster,context,cloud,region\nProd\\x1b[2J_EU,,eks,eu-west-1\n")
+    assert "list.json:1: " in err
+    assert "is not a valid name of a cluster" in err

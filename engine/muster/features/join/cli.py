@@ -163,12 +163,19 @@ def command(
 
 
 def _print_table(path: Path) -> int:
-    from muster.features.join.table import TableError, csv_text, read_table
+    """Print the table, and then what is wrong with its rows: whoever prints it is going to edit it."""
+    from muster.features.join.table import TableError, checked, csv_text, read_table
 
     try:
-        sys.stdout.write(csv_text(read_table(path.read_bytes(), path.name)))
+        rows = read_table(path.read_bytes(), path.name)
     except (OSError, TableError) as error:
         raise click.UsageError(f"--table: {error}") from error
+    sys.stdout.write(csv_text(rows))
+    try:
+        checked(rows, path.name)
+    except TableError as error:
+        say(str(error), err=True)
+        return 1
     return 0
 
 

@@ -84,12 +84,13 @@ def _is_word(text: str) -> bool:
 
 
 def csv_text(rows: Sequence[JoiningCluster]) -> str:
-    """Return rows as a table."""
+    """Return rows as a table that a terminal can show."""
     keys = sorted({key for row in rows for key in row.labels})
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((CLUSTER, CONTEXT, *keys))
-    writer.writerows((row.cluster, row.context, *(row.labels.get(key, "") for key in keys)) for row in rows)
+    writer.writerow((CLUSTER, CONTEXT, *map(printable, keys)))
+    for row in rows:
+        writer.writerow(map(printable, (row.cluster, row.context, *(row.labels.get(key, "") for key in keys))))
     return out.getvalue()
 
 
