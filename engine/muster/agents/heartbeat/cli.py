@@ -12,7 +12,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 import click
-import yaml
 
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server, check_deployment
 from muster.agents.heartbeat.facts import (
@@ -24,6 +23,7 @@ from muster.agents.heartbeat.facts import (
     reported_works,
     work_file,
 )
+from muster.agents.heartbeat.given import GivenFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.relayed_ref import Credentials, RelayedRef
@@ -37,7 +37,6 @@ from muster.cli.options import FILE, FILE_THERE, FOLDER, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
-from muster.data.tree import Tree
 from muster.fleet.agents import LONGEST_PROPOSED_SECONDS
 from muster.fleet.leases import LEASE_NAME
 from muster.git.push import absolute_remote
@@ -80,7 +79,7 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
     "--status",
     "status_file",
     type=FILE,
-    help="Report the version, capacity, allocatable and clusterClaims of this file.",
+    help="Report the version, capacity, allocatable and clusterClaims of this file, which may change.",
 )
 @click.option("--csr", type=FILE_THERE, help="Also push this CertificateSigningRequest.")
 @click.option(
@@ -198,7 +197,7 @@ def command(
         raise click.UsageError("Give --remote, or --relay with --token-file, --identity or both.")
     if relay and not token_file and not identity:
         raise click.UsageError("--relay needs --token-file, or --identity with a certificate in it.")
-    server, status = _server(kubeconfig, context, api_server), _status(status_file)
+    server, given = _server(kubeconfig, context, api_server), _given(status_file)
     rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
     if signs and rotation is None:
         raise click.UsageError("--sign needs --identity.")
@@ -222,7 +221,7 @@ def command(
         ref,
         socket.gethostname(),
         partial(_check, server, deployment, minimum_replicas),
-        partial(_facts, server, cluster, add_on_namespaces, status),
+        partial(_facts, server, cluster, add_on_namespaces, given),
         read_hub,
         present,
         time.monotonic,
@@ -345,25 +344,26 @@ def _check(server: ApiServer, deployment: str | None, minimum: int) -> Availabil
     )
 
 
-def _facts(server: ApiServer, cluster: str, add_on_namespaces: tuple[str, ...], given: Tree) -> ClusterFacts:
+def _facts(
+    server: ApiServer, cluster: str, add_on_namespaces: tuple[str, ...], given: GivenFacts | None
+) -> ClusterFacts:
     """Read the facts within one deadline: what cannot be read by then keeps its value."""
     get_json = partial(server.get_json, deadline=Deadline.after(_FACTS_SECONDS))
-    return ClusterFacts({**read_facts(get_json), **given}, read_objects(get_json, cluster, add_on_namespaces))
+    facts = {**read_facts(get_json), **(given.read() if given else {})}
+    return ClusterFacts(facts, read_objects(get_json, cluster, add_on_namespaces))
+
+
+def _given(path: Path | None) -> GivenFacts | None:
+    def tell(line: str) -> None:
+        with contextlib.suppress(OSError):  # a closed pipe must not end the heartbeat
+            say(line, err=True)
+
+    try:
+        return GivenFacts(path, tell) if path else None
+    except ValueError as error:
+        raise click.UsageError(f"{error}.") from error
 
 
 def _sleep(seconds: float) -> bool:
     time.sleep(seconds)
     return False
-
-
-def _status(path: Path | None) -> Tree:
-    """The facts of a file; facts that it does not give are read from the API server."""
-    if path is None:
-        return {}
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise click.UsageError(f"--status {path} cannot be read: {error}") from error
-    if not isinstance(value, dict):
-        raise click.UsageError(f"--status {path} is not a mapping.")
-    return {name: value[name] for name in ("version", "capacity", "allocatable", "clusterClaims") if name in value}
