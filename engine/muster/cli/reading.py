@@ -118,12 +118,16 @@ class FleetReading:
             return
         require_heard(self.repository, run, self.heard, self.freshness)
 
+    def age(self, now: datetime) -> str:
+        """Return a line about the age of the agents' refs; empty if no agent uses a ref."""
+        if self.repository is None or self.heard is None:
+            return ""
+        return age_line(self.repository, self.heard, now) if self.past is None else self.past.age(now)
+
     def print_age(self, now: datetime, *, err: bool) -> None:
         """Print the age of the agents' refs; on standard error if the output is for machines."""
-        if self.repository is not None and self.heard is not None:
-            line = age_line(self.repository, self.heard, now) if self.past is None else self.past.age(now)
-            if line:
-                click.echo(line, err=err)
+        if line := self.age(now):
+            click.echo(line, err=err)
 
 
 def open_reading(

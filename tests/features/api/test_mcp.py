@@ -3,17 +3,28 @@
 import asyncio
 import json
 import sys
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver import MCPServer
 
 from muster.data.times import format_time
+from muster.features.api.mcp import server
 from tests.features.api.test_routes import NOW
 from tests.support.commandline import Run
-from tests.support.example import EXAMPLE
-from tests.support.git import Repo, new_repository
+from tests.support.example import EXAMPLE, NOON
+from tests.support.git import Repo, clone, new_repository
+from tests.support.living import lease, observed
 
+ACCEPTED = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c1}
+spec: {hubAcceptsClient: true}
+"""
 CONDITION = "ManagedClusterConditionAvailable"
 
 
@@ -63,3 +74,22 @@ async def _asked(repo: Repo) -> dict[str, Any]:
             "range": await client.call_tool("replay", {"commits": "HEAD"}),
             "unknown": await client.call_tool("replay", {"commits": "nowhere..HEAD"}),
         }
+
+
+def test_it_answers_with_what_agents_say_now_and_until_when_they_were_heard(tmp_path: Path) -> None:
+    """A clone that nobody fetches into would soon say that the whole fleet is silent."""
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/c1.yaml": ACCEPTED})
+    hub = clone(repo, tmp_path / "hub.git", "--bare")
+    repo.git("remote", "add", "origin", str(hub.path))
+    for at in (NOON, NOON + timedelta(minutes=20)):
+        files = {"lease.yaml": lease("c1", at), "observed.yaml": observed("c1")}
+        hub.commit_to("refs/heads/agents/c1", files, date=format_time(at))
+        said = asyncio.run(_said(server(repo.path, None, partial(at.__add__, timedelta(seconds=30)))))
+        assert f'"type": "{CONDITION}",\n        "status": "True"' in said[0]
+        assert said[1] == f"agents heard until {format_time(at)} (30s ago)"
+
+
+async def _said(of: MCPServer) -> list[str]:
+    async with Client(of) as client:
+        return [getattr(block, "text", "") for block in (await client.call_tool("get", {"name": "c1"})).content]

@@ -6,6 +6,7 @@ import click
 
 from muster.cli import options
 from muster.cli.options import present
+from muster.data.extras import install_command
 
 
 @click.command()
@@ -14,8 +15,8 @@ from muster.cli.options import present
 def command(repo: Path, rev: str | None) -> int:
     """Answer an assistant's questions about the fleet over the Model Context Protocol, on standard input and output.
 
-    The tools are get, explain, forecast, history, plan and replay. They only read, from local refs. Needs the
-    extra mcp.
+    The tools are get, explain, forecast, history, plan and replay. They only read: the commit that is checked out, or
+    --rev, with what agents say now. Needs the extra mcp.
 
     \b
     Example:
@@ -24,6 +25,6 @@ def command(repo: Path, rev: str | None) -> int:
     try:
         from muster.features.api.mcp import server
     except ImportError as error:
-        raise click.UsageError("muster mcp needs an extra: pip install 'muster-fleet[mcp]'.") from error
+        raise click.UsageError(f"muster mcp needs an extra: {install_command('mcp')}") from error
     server(repo, rev, present).run("stdio")
     return 0

@@ -4,7 +4,6 @@ Each answers as of the repository's present commit and clock, or as of a revisio
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -12,7 +11,7 @@ from threading import Lock
 import click
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import TextContent, ToolAnnotations
 
 from muster.cli.documents import json_text, list_document
 from muster.cli.listening import READER
@@ -42,50 +41,50 @@ def server(repo: Path, rev: str | None, clock: Callable[[], datetime]) -> MCPSer
     tools = MCPServer("muster", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     lock = Lock()
 
-    def asked(question: Callable[[Answers], Tree]) -> str:
-        """The answer to a question, as text. ToolError with what is wrong with it."""
+    def asked(question: Callable[[Answers], Tree]) -> list[TextContent]:
+        """The answer to a question, as text, and until when agents were heard. ToolError with what is wrong with it."""
         try:
             with lock:
-                reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=False))
-                text = json_text(question(Answers(reading, clock())))
+                now, reading = clock(), open_reading(repo, rev, worktree=False, freshness=READER)
+                text, age = json_text(question(Answers(reading, now))), reading.age(now)
         except NoSuchObject as error:
             raise ToolError(printable(str(error.args[0]))) from error
         except (NotAnswerable, RepositoryError, click.UsageError) as error:
             raise ToolError(printable(str(error))) from error
         if len(text) > _MOST:
             raise ToolError(f"the answer has {len(text)} characters: ask for less, with a name or a selector")
-        return text
+        return [TextContent(type="text", text=line) for line in (text, age) if line]
 
-    @tools.tool(annotations=_READS)
-    def get(kind: str = "clusters", name: str = "", namespace: str = "", selector: str = "") -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def get(kind: str = "clusters", name: str = "", namespace: str = "", selector: str = "") -> list[TextContent]:
         """Return objects of a kind, such as clusters, placements or rollouts, or one by its name, as JSON."""
         if name:
             return asked(lambda answers: answers.object(kind, name, namespace))
         return asked(lambda answers: list_document(answers.objects(kind, namespace or None, selector or None)))
 
-    @tools.tool(annotations=_READS)
-    def explain(kind: str, name: str, namespace: str = "", field: str = "") -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def explain(kind: str, name: str, namespace: str = "", field: str = "") -> list[TextContent]:
         """Say why an object is as it is: the rule behind each field or one field, its inputs with file, line and
         author, and until when it holds."""
         return asked(lambda answers: answers.explanation(kind, name, namespace, field))
 
-    @tools.tool(annotations=_READS)
-    def forecast(span: str = "1h") -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def forecast(span: str = "1h") -> list[TextContent]:
         """Say what happens within a duration, such as 8h, without new input."""
         return asked(lambda answers: answers.forecast(_span(span)))
 
-    @tools.tool(annotations=_READS)
-    def history(kind: str, name: str, namespace: str = "", since: str = "30d") -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def history(kind: str, name: str, namespace: str = "", since: str = "30d") -> list[TextContent]:
         """Return the transitions of an object within a duration, with their commits and times."""
         return asked(lambda answers: answers.history(kind, name, namespace, _span(since)))
 
-    @tools.tool(annotations=_READS)
-    def plan() -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def plan() -> list[TextContent]:
         """Return what a reconcile would change now. Nothing is written."""
         return asked(lambda answers: answers.plan())
 
-    @tools.tool(annotations=_READS)
-    def replay(commits: str) -> str:
+    @tools.tool(annotations=_READS, structured_output=False)
+    def replay(commits: str) -> list[TextContent]:
         """Repeat the past runs of a range of commits, such as HEAD~100..HEAD, from their records: is what was decided
         what follows from what was known then? Stops after a minute (`complete` false)."""
         deadline = Deadline.after(_REPLAY_SECONDS)
