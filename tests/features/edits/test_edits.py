@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.support.commandline import Run
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, new_repository
 
 CLUSTER = """\
 # The cluster in the cellar.
@@ -267,6 +267,20 @@ def test_push_sends_the_commit(fleet: Repo, muster: Run, tmp_path: Path) -> None
     assert (code, err) == (0, "")
     assert "pushed to origin" in out
     assert hub.git("rev-parse", "main") == fleet.git("rev-parse", "main")
+
+
+def test_where_people_may_not_push_nothing_changes_and_the_hint_leads_to_a_pull_request(
+    fleet: Repo, muster: Run, tmp_path: Path
+) -> None:
+    hub = clone(fleet, tmp_path / "hub.git", "--bare")
+    hook = hub.write("hooks/pre-receive", "#!/bin/sh\necho main is protected >&2\nexit 1\n")
+    hook.chmod(0o755)
+    fleet.git("remote", "add", "origin", str(hub.path))
+    before = fleet.tip()
+    code, out, err = muster("accept", "--repo", fleet.path, "--clusters", "a", "--push")
+    assert (code, out, fleet.tip(), hub.tip("main")) == (4, "", before, before)
+    assert "main is protected" in err
+    assert "without --push on a branch of yours" in err
 
 
 def test_clusters_are_named_as_arguments(fleet: Repo, muster: Run) -> None:

@@ -28,7 +28,7 @@ from muster.fleet.schema_store import FOLDER, modeline, schema_of
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import build_commit
-from muster.git.landing.landing import find_tips, land
+from muster.git.landing.landing import PushRejectedError, find_tips, land
 from muster.git.landing.landing_derived import find_derived_tips
 from muster.git.open import open_commit
 from muster.git.repository import Repository
@@ -183,7 +183,13 @@ def commit_edit(
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.changes, ""))
         commit = build_commit(repository, files, message, tips.base)
-        landed = land(repository, tips, commit)
+        try:
+            landed = land(repository, tips, commit)
+        except PushRejectedError as error:
+            hint = (
+                f"if {branch} is changed by pull requests, run this without --push on a branch of yours, and push that"
+            )
+            raise RepositoryError(error.message, hint) from error
         if landed is not None:
             return Edited(commit, tuple(draft.changes), (), landed.pushed, landed.left_behind, landed.followed)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")

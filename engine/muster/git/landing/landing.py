@@ -54,6 +54,10 @@ def commits_of_people(repository: Repository, branch: str, local: str, theirs: s
     return tuple(f"{logged.commit[:12]} {logged.subject}" for logged in log if logged.commit not in of_engine)
 
 
+class PushRejectedError(RepositoryError):
+    """The remote does not let this account move the branch so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tips:
     """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on.
@@ -114,7 +118,7 @@ def land(repository: Repository, tips: Tips, commit: str, record: RefUpdate | No
     """Move the branch to a commit over `tips.base`; None if it moved meanwhile. With a remote, its record is pushed,
     too; locally, the caller moves the record's branch afterwards.
 
-    RepositoryError if a person's edit is in the way, or the remote rejects the push.
+    RepositoryError if a person's edit is in the way; PushRejectedError if the remote rejects the push.
     """
     if tips.remote is not None:
         return _push_and_move(repository, tips, tips.remote, commit, record)
@@ -130,7 +134,7 @@ def push_commit(
     repository: Repository, tips: Tips, remote: str, commit: str, record: RefUpdate | None = None
 ) -> str | None:
     """Push a commit, with its record. Return None if the remote's branch moved; else why the remote did not take the
-    record, empty if it did. RepositoryError if the remote rejects the push."""
+    record, empty if it did. PushRejectedError if the remote rejects the push."""
     refused = ""
     if record is None:
         outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
@@ -138,7 +142,7 @@ def push_commit(
         update = RefUpdate(f"refs/heads/{tips.branch}", commit, tips.theirs)
         outcome, refused = push_both(repository, remote=remote, first=update, second=record)
     if isinstance(outcome, Rejected):
-        raise RepositoryError(
+        raise PushRejectedError(
             f"{remote} rejected the push: {outcome}",
             f"allow this account to push to {tips.branch}, or keep derived files on a branch of their own "
             "(Fleet.spec.derived.branch)",
