@@ -118,6 +118,32 @@ def test_each_is_told_where_the_fleet_is_read_as_a_whole(
             assert words in "\n".join(lines), (verb, lines)
 
 
+SINKS = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec:\n  notifications: {sinks: [%s]}\n"
+NOTIFIES = (
+    "apiVersion: muster.dev/v1alpha1\nkind: NotificationPolicy\nmetadata: {name: n}\n"
+    "spec: {target: {kind: ManagedCluster}, when: 'true', sinks: [%s]}\n"
+)
+SINK = "{name: hook, type: webhook, url: 'http://127.0.0.1:1'}"
+
+
+@pytest.mark.parametrize(
+    ("fleet", "sinks", "said"),
+    [
+        (SINKS % SINK, "hook", ""),
+        (SINKS % SINK, "hook, hok", "n.yaml:4:68: warning MUS210: there is no sink 'hok' in Fleet.spec.notifications"),
+        ("", "hook", "n.yaml:4:62: warning MUS210: there is no sink 'hook'"),
+        (SINKS % SINK.replace("webhook", "wbhook"), "hok", ""),  # nobody knows what its sinks are to be
+        ((SINKS % "{name: hook, url: 'http://127.0.0.1:1'}").replace("notifications", "pulses"), "hook", "'hook'"),
+    ],
+)
+def test_a_sink_that_the_fleet_does_not_have(repo: Repo, muster: Run, fleet: str, sinks: str, said: str) -> None:
+    repo.commit({"n.yaml": NOTIFIES % sinks, "fleet.yaml": fleet})
+    for verb in (("validate", "--rev", "HEAD"), ("lint",)):
+        _, out, err = muster(*verb, "--repo", repo.path)
+        found = [line for line in (out + err).splitlines() if "MUS210" in line]
+        assert (len(found), said in "".join(found)) == (bool(said), True), (verb, out, err)
+
+
 NOT_FAILED = "tolerates unreachable clusters and not unavailable ones, so silence moves work back"
 ANEW = "tolerates unavailable clusters for 60 s, so silence moves work back"
 FAILS_AGAIN = "tolerates unavailable clusters for 60 s, so failure after silence moves work back"

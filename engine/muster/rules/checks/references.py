@@ -19,6 +19,7 @@ from muster.data.kinds import (
     NOTIFICATION_POLICY,
     PLACEMENT,
     PROJECTION,
+    PULSE_POLICY,
     Kind,
 )
 from muster.data.names import did_you_mean
@@ -62,6 +63,7 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
     yield from label_findings(fleet, heard=heard)
     yield from rollout_findings(fleet)
     yield from _quiet_hours(fleet)
+    yield from _sinks(fleet)
 
 
 def _quiet_hours(fleet: FleetWithPolicies) -> Iterator[Finding]:
@@ -73,6 +75,22 @@ def _quiet_hours(fleet: FleetWithPolicies) -> Iterator[Finding]:
             message = f"there is no Calendar {name!r}, so no message waits for it"
             at: At = ("spec", "quietHours", "outside")
             yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, calendars))
+
+
+def _sinks(fleet: FleetWithPolicies) -> Iterator[Finding]:
+    """Yield a warning for each sink that a policy names and the Fleet does not have. While the Fleet is invalid, nobody
+    knows; and without any sinks, pulses are printed."""
+    for kind, place in ((NOTIFICATION_POLICY, "notifications"), (PULSE_POLICY, "pulses")):
+        sinks = [str(sink.get("name")) for sink in mappings_at(fleet.settings.spec, place, "sinks")]
+        if not fleet.settings.obeyed or (kind is PULSE_POLICY and not sinks):
+            continue
+        for obj in _written(fleet, kind):
+            names = dig(obj.spec, "sinks")
+            for position, name in enumerate(names if isinstance(names, list) else ()):
+                if name not in sinks:
+                    message = f"there is no sink {name!r} in Fleet.spec.{place}.sinks, so what is for it waits"
+                    at: At = ("spec", "sinks", position)
+                    yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(str(name), sinks))
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
