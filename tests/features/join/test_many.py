@@ -144,6 +144,27 @@ def test_what_is_wrong_with_a_table(muster: Run, fleet: Repo, tmp_path: Path, ta
     assert (fleet.git("rev-parse", "HEAD"), (tmp_path / "out").exists()) == (before, False)
 
 
+@pytest.mark.parametrize("more", [("--relay", "https://r"), ("--push",), ("--renew", "c1")])
+def test_without_a_folder_there_are_no_agents(muster: Run, tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "t.csv").write_text("cluster\nc1\n")
+    code, out, err = muster("join", "--table", tmp_path / "t.csv", *more)
+    assert (code, out, "only with --out DIR" in err) == (2, "", True), err
+
+
+@pytest.mark.parametrize("more", [(), ("--remote", "https://r"), ("--relay", "https://r", "--systemd")])
+def test_a_table_is_for_a_relay(muster: Run, tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "t.csv").write_text("cluster\nc1\n")
+    code, _, err = muster("join", "--table", tmp_path / "t.csv", "--out", tmp_path / "out", *more)
+    assert (code, "--table needs --relay URL" in err) == (2, True), err
+
+
+def test_a_table_that_cannot_be_used_yet_is_printed_with_what_to_change(muster: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("cluster,region\nA b,eu\nc1,e u\nc1,eu\n")
+    code, out, err = muster("join", "--table", tmp_path / "t.csv")
+    assert (code, out) == (1, "cluster,context,region\nA b,,eu\nc1,,e u\nc1,,eu\n")
+    assert [line.partition(": ")[0] for line in err.splitlines()] == ["t.csv:2", "t.csv:3", "t.csv:4", "hint"]
+
+
 def test_a_listing_that_failed_ends_no_tokens(muster: Run, fleet: Repo, tmp_path: Path) -> None:
     (tmp_path / "clusters.csv").write_text("cluster\n" + "".join(f"c{n:02}\n" for n in range(30)))
     assert join(muster, fleet)[0] == 0

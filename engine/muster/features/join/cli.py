@@ -11,6 +11,7 @@ from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
 from muster.agents.join.chart import helm_chart
 from muster.agents.join.manifests import EXTRAS, NAME, RESTRICTED, AgentSetup, is_ssh, manifests, port_of, systemd_unit
 from muster.cli.documents import yaml_stream
+from muster.cli.exits import FINDINGS, FINE
 from muster.cli.options import FILE_THERE, FOLDER, repo_option
 from muster.cli.outcome import say
 from muster.data.agentref import Mandate, is_cluster_name
@@ -115,7 +116,13 @@ def command(
     if table is None and (out or renew or push):
         raise click.UsageError("--out, --renew and --push go with --table.")
     if table is not None and out is None:
+        if relay or remote or renew or push:
+            raise click.UsageError("--table makes agents only with --out DIR, outside of every repository.")
         return _print_table(table)
+    if table is not None and (relay is None or remote or own_authority or csr or systemd or chart is not None):
+        raise click.UsageError(
+            "--table needs --relay URL, and goes without --remote, --own-authority, --csr, --systemd and --chart."
+        )
     if cluster is not None and not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if (relay is None) == (remote is None):
@@ -140,10 +147,6 @@ def command(
         relay is None and is_ssh(address),
     )
     if table is not None and out is not None:
-        if relay is None or own_authority or csr or systemd or chart is not None:
-            raise click.UsageError(
-                "--table goes with --relay, and not with --own-authority, --csr, --systemd, --chart."
-            )
         mandate = Mandate(renew.split(",") if renew else ())
         return _join_table(table, out, setup, mandate, max_ended, Destination(repo, None, push, "origin"))
     if csr:
@@ -163,7 +166,7 @@ def command(
 
 
 def _print_table(path: Path) -> int:
-    """Print the table, and then what is wrong with its rows: whoever prints it is going to edit it."""
+    """Print a table as CSV, also one that a person has yet to change: what a cloud lists may have other names."""
     from muster.features.join.table import TableError, checked, csv_text, read_table
 
     try:
@@ -174,9 +177,9 @@ def _print_table(path: Path) -> int:
     try:
         checked(rows, path.name)
     except TableError as error:
-        say(str(error), err=True)
-        return 1
-    return 0
+        say(*f"{error}".splitlines(), "hint: change these rows before you give the table with --out", err=True)
+        return FINDINGS
+    return FINE
 
 
 def _join_table(
