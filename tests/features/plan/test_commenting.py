@@ -239,14 +239,14 @@ def test_a_token_that_does_not_do(comment: Run, monkeypatch: pytest.MonkeyPatch)
     code, _, err = comment(BODY)
     assert code == exits.REPOSITORY
     assert "status 404" in err
-    assert "hint: check whether the token may" in err
+    assert "hint: check the names in the URL, and whether the token may" in err
 
 
 def test_a_forge_that_is_away(comment: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("CI_API_V4_URL", "http://127.0.0.1:9")
     code, _, err = comment(BODY)
-    assert (code, "does not answer" in err) == (exits.REPOSITORY, True)
+    assert (code, "does not answer: " in err, "Error" in err) == (exits.REPOSITORY, True, False)
 
 
 @pytest.mark.parametrize("kind", ["github"], indirect=True)

@@ -21,7 +21,7 @@ from muster.git.errors import Moved, RepositoryError
 from muster.git.memory.rootref import NO_CONTENTS, RefContents, Seal
 from muster.git.store.objects import SHA1, commit_text
 from muster.net.deadline import Deadline
-from muster.net.http import exchange, new_pool
+from muster.net.http import exchange, new_pool, reason
 
 _MOST_BYTES: Final = 64 << 20
 
@@ -134,13 +134,15 @@ class RelayedRef:
         """Send a request and return the answer; an empty one if the relay has other files than expected."""
         url = f"{self.url.rstrip('/')}{PREFIX}{self.cluster}{below}"
         data, headers = None if body is None else json.dumps(body).encode(), self.credentials.headers()
+        deadline = Deadline.after(self.limit_seconds)
         try:
             with self.credentials.pool() as pool:
-                answer = exchange(pool, Deadline.after(self.limit_seconds), method, url, body=data, headers=headers)
+                answer = exchange(pool, deadline, method, url, body=data, headers=headers)
                 body = answer.read(_MOST_BYTES)
             content = read_json(body) if answer.status in (HTTPStatus.OK, HTTPStatus.CONFLICT) else _reason(body)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise RepositoryError(f"the relay does not answer: {type(error).__name__}", "try again") from error
+            no_answer = f"the relay does not answer: {self.url}: {reason(error, deadline)}"
+            raise RepositoryError(no_answer, "try again, or check --relay") from error
         if answer.status == HTTPStatus.CONFLICT:
             return {}
         if answer.status == HTTPStatus.UNAUTHORIZED:

@@ -17,7 +17,7 @@ from muster.dataclass import dataclass
 from muster.features.plan.comment import MARKER, MAX_BYTES, is_comment, says_nothing
 from muster.git.errors import RepositoryError
 from muster.net.deadline import Deadline
-from muster.net.http import exchange, new_pool
+from muster.net.http import exchange, new_pool, reason
 
 _LIMIT_SECONDS: Final = 60.0  # for all requests
 _MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -41,7 +41,8 @@ class RefusedError(RepositoryError):
     def __init__(self, method: str, url: str, status: int, answer: bytes) -> None:
         self.status = status
         doing = "read" if method == "GET" else "write"
-        hint = "check whether the token may write comments on pull requests" if status in _NOT_ALLOWED else ""
+        right = "check the names in the URL, and whether the token may write comments on pull requests"
+        hint = right if status in _NOT_ALLOWED else ""
         super().__init__(f"{url} refuses to {doing}: {_reason(answer)} (status {status})", hint)
 
 
@@ -160,7 +161,8 @@ class Api:
                 )
                 content = answer.read(_MAX_ANSWER_BYTES)
             except (urllib3.exceptions.HTTPError, OSError) as error:
-                raise RepositoryError(f"{self.url} does not answer ({type(error).__name__})", "try again") from error
+                why = f"{self.url} does not answer: {reason(error, self.deadline)}"
+                raise RepositoryError(why, "try again, or check the URL") from error
             answer.close()
         if answer.status not in (200, 201):
             raise RefusedError(method, f"{self.url.rstrip('/')}{path.partition('?')[0]}", answer.status, content)
