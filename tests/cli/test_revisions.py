@@ -33,7 +33,7 @@ COMMANDS = {
     "test": (),
 }
 _NO_INSTANT = {"validate", "lint", "test", "history", "export allowed-signers"}
-_ELSEWHERE = {"mcp", "sync", "wait"}
+_ELSEWHERE = {"mcp", "sync"}
 
 
 def commands(command: click.Command, context: click.Context) -> Iterator[str]:

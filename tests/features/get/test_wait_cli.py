@@ -43,7 +43,7 @@ def test_asked_once(muster: Run, repo: Repo, target: str, expected: str, code: i
     [
         (("clusters", "--for", "condition=Ready"), "name one object"),
         (("cluster/a", "--for", "Ready"), "is not condition=TYPE"),
-        (("cluster/a", "--for", "condition=Ready", "--worktree"), "not with --rev"),
+        (("cluster/a", "--for", "condition=Ready", "--worktree"), "No such option"),
     ],
 )
 def test_usage(muster: Run, repo: Repo, arguments: tuple[str, ...], complaint: str) -> None:

@@ -1,7 +1,8 @@
 """`muster wait`: end when an object says what is waited for, as `kubectl wait` does."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -113,11 +114,15 @@ def _has_revision(body: Tree, revision: str) -> bool:
 )
 @click.option("--remote", metavar="NAME", help="Follow the branch of this remote.")
 @options.follow_interval_option
-@options.source_options
+@options.repo_option
+@options.offline_option
+@options.now_option
 def command(
     target: str,
     names: Sequence[str],
-    source: options.Source,
+    repo: Path,
+    offline: bool,
+    now: datetime,
     expected: _Expectation,
     timeout: timedelta,
     remote: str | None,
@@ -135,8 +140,6 @@ def command(
     from muster.cli.following import FollowedFleet, follow
     from muster.cli.select import select
 
-    if source.rev or source.worktree:
-        raise click.UsageError("wait follows the branch that is checked out: not with --rev or --worktree.")
     targets = completion.with_kinds(target, names)
     if len(targets) > 1:
         raise click.UsageError("wait for one object.")
@@ -151,10 +154,12 @@ def command(
         if expected.is_met(run, seen):
             raise _MetError
 
-    given = click.get_current_context().get_parameter_source("now")
-    fixed = given is not click.core.ParameterSource.DEFAULT
+    asked = options.asked_instant(now)
+    source = options.Source(repo, None, worktree=False, offline=offline, now=now, asked=asked)
     shards = [PLACEMENT_DECISION.plural] if expected.sort == "decision" else []
-    fleet = FollowedFleet(source, options.wanted(target, *shards), remote, timedelta(seconds=interval), fixed)
+    fleet = FollowedFleet(
+        source, options.wanted(target, *shards), remote, timedelta(seconds=interval), asked is not None
+    )
     try:
         follow(fleet, show, timeout)
     except _MetError:

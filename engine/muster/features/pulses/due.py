@@ -46,11 +46,13 @@ def print_due(
     source: "Source", matches: Matches, print_events: Callable[[Sequence[Tree], datetime], None] | None
 ) -> int:
     """Print the pulses that are due with a function, or as a table."""
-    from muster.git.memory.pulses import memory_of
+    from muster.git.memory.pulses import read_memory
     from muster.run.evaluate import evaluate_snapshot
 
     reading = source.reading()
-    memory = memory_of(source.repo, os.environ) if reading.past is None else reading.published
+    memory = reading.published
+    if reading.past is None and reading.repository is not None:
+        memory = read_memory(reading.repository).published
     run = evaluate_snapshot(reading.snapshot, source.now, memory)
     reading.require_heard(run)
     events = [event for event in run.pulses if matches(event)]

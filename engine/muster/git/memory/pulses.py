@@ -13,18 +13,16 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
-from pathlib import Path
 
 from muster.data.codec import MalformedError, from_tree, to_tree
-from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
+from muster.data.decision import Memory, Published, PulseKey
 from muster.data.ids import ObjectId
 from muster.data.times import try_time
 from muster.data.tree import Tree, read_json
 from muster.dataclass import dataclass
 from muster.git.agents.refs import PULSES
-from muster.git.errors import RepositoryError
 from muster.git.memory.rootref import RefContents, RootRef, files_of, store_files
-from muster.git.repository import Repository, open_repository, ref_tip
+from muster.git.repository import Repository, ref_tip
 
 _MESSAGE = "What muster remembers of its pulses\n"
 
@@ -107,15 +105,6 @@ class Remembered:
         if self.remote is None:
             return (ref_tip(self.repository, PULSES) if self.listed is None else self.listed.get(PULSES)) or ""
         return hashlib.sha256(repr(sorted(self.memory.items())).encode()).hexdigest()
-
-
-def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
-    """Return the memory of the repository at a path; a plain directory has none."""
-    try:
-        repository = open_repository(path, environ)
-    except RepositoryError:
-        return NOTHING_PUBLISHED
-    return read_memory(repository).published
 
 
 def remember(repository: Repository, memory: PulseMemory, remote: str | None = None) -> str:
