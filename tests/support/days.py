@@ -242,7 +242,7 @@ def _budget(ignored: int) -> str:
 def _taint(tier: str) -> str:
     return (
         "apiVersion: muster.dev/v1alpha1\nkind: TaintPolicy\nmetadata: {name: nightly}\nspec:\n"
-        "  target: {kind: ManagedCluster}\n  taints:\n  - {key: example.com/night, effect: PreferNoSchedule,"
+        "  target: {kind: ManagedCluster}\n  taints:\n  - {key: example.com/night, effect: PreferNoSelect,"
         f" when: \"self.metadata.labels.tier == '{tier}' && (now.getHours() >= 22 || now.getHours() < 4)\"}}\n"
     )
 
