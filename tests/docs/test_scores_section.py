@@ -1,4 +1,4 @@
-"""The page about scores: its policy decides, its Placement follows, its test passes and its expressions compile."""
+"""The section about scores: its policy decides, its Placement follows, its test passes and its expressions compile."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,12 @@ from tests.rules.scores.test_stage import ScoredFleet
 from tests.support.commandline import Run
 from tests.support.git import new_repository
 
-PAGE = Path(__file__).parents[2] / "docs" / "scores.md"
+PAGE = Path(__file__).parents[2] / "docs" / "ocm.md"
 
 
 def test_what_the_page_shows_does_what_it_says(tmp_path: Path, muster: Run) -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    _, _, below = PAGE.read_text(encoding="utf-8").partition("\n## Scores\n")
+    text, _, _ = below.partition("\n## ")
     policy, placement, test = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
     repo = new_repository(tmp_path / "fleet")
     fleet = ScoredFleet(repo.path)
