@@ -39,6 +39,8 @@ PARTS: Final = (
     Part("kubectl", ("kubectl", "version", "--client"), ("tests/agents/join/test_manifests.py",)),
     Part("Helm", ("helm", "version", "--short"), ("tests/agents/join/test_chart.py", "tests/deploy/test_chart.py")),
     Part("nginx", ("nginx", "-v"), ("tests/features/export/test_nginx.py", "tests/e2e/test_traffic_stories.py")),
+    Part("haproxy", ("haproxy", "-v"), ("tests/docs/act/test_projections.py",)),
+    Part("Terraform", ("terraform", "version"), ("tests/docs/act/test_terraform.py",)),
     Part("Prometheus", ("promtool", "--version"), ("tests/deploy/test_monitoring.py",)),
     Part("RabbitMQ", ("dpkg-query", "--show", "rabbitmq-server"), ("tests/features/pulses/test_amqp.py",)),
     Part("Chromium", ("chromium", "--version"), ("tests/e2e/test_site.py",)),
@@ -57,6 +59,7 @@ NEVER: Final = (
     ("a Kubernetes cluster with nodes", "a real API server, without a kubelet"),
     ("the agent's image", "hadolint, and that the build's files are there"),
     ("systemd as process 1", "its verifier, and the commands of the units"),
+    ("Flux", "kubectl kustomize, which builds what it would apply"),
     ("PagerDuty, Slack and other services", "servers of the tests that check the documented forms"),
 )
 
