@@ -40,6 +40,7 @@ def release(root: Path, out: Path, parts: Parts = NONE, key: str = "") -> tuple[
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         first, second, source = (Path(folder) / name for name in ("first", "second", "source"))
+        _say("Making the distributions, twice.")
         _build(root, first, epoch)
         _build(root, second, epoch)
         assert _digests(first) == _digests(second), "two builds of one commit differ"
@@ -50,6 +51,7 @@ def release(root: Path, out: Path, parts: Parts = NONE, key: str = "") -> tuple[
         for name in _digests(first):
             making.add(name).write_bytes((first / name).read_bytes())
         for name, make in parts.items():
+            _say(f"Making {name[:1].lower()}{name[1:]}.")
             try:
                 make(making)
             except UnavailableError as error:
@@ -64,6 +66,11 @@ def release(root: Path, out: Path, parts: Parts = NONE, key: str = "") -> tuple[
         call(["ssh-keygen", "-Y", "sign", "-q", "-n", "file", "-f", key, str(sums)])
         making.files.append(signature)
     return [*making.files, sums], missing
+
+
+def _say(line: str) -> None:
+    """Say what takes minutes."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _build(root: Path, out: Path, epoch: str) -> None:
