@@ -47,6 +47,14 @@ def test_the_last_line_names_what_was_not_read(command: str, repo: Repo, muster:
     assert "x\\x1b[31m.yaml" in last()
 
 
+@pytest.mark.parametrize("command", ["plan", "reconcile", "get clusters"])
+def test_before_the_first_commit_there_is_none_to_differ_from(command: str, tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "empty")
+    (repo.path / "a.yaml").write_text(cluster("a"))
+    code, _, err = muster(*command.split(), "--repo", repo.path)
+    assert (code, err.count("\n"), "note: " in err) == (4, 2, False), err
+
+
 def test_a_command_that_reads_the_files_says_nothing(repo: Repo, muster: Run) -> None:
     (repo.path / "clusters/b.yaml").write_text(cluster("b"))
     for command in ("get clusters", "plan"):

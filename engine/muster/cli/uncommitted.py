@@ -12,7 +12,7 @@ import click
 from muster.data.names import few
 from muster.data.printable import printable
 from muster.git.errors import RepositoryError
-from muster.git.repository import Repository
+from muster.git.repository import Repository, ref_tip
 from muster.git.store.process import Process, reap
 
 #: The files of a work tree that belong to a fleet.
@@ -32,13 +32,13 @@ def note_uncommitted(repository: Repository | None, advice: str, *, writes: bool
         process = repository.git.start(*_STATUS, *_FLEET_FILES, *excluded)
     except RepositoryError:
         return
-    context.call_on_close(partial(_print, process, advice))
+    context.call_on_close(partial(_print, repository, process, advice))
 
 
-def _print(process: Process, advice: str) -> None:
+def _print(repository: Repository, process: Process, advice: str) -> None:
     output = process.stdout.read()
     paths = [os.fsdecode(entry[3:]) for entry in output.split(b"\0") if entry]
-    if reap(process) == 0 and paths:
+    if reap(process) == 0 and paths and ref_tip(repository, "HEAD^{commit}"):  # else there is none to differ from
         verb = "differs" if len(paths) == 1 else "differ"
         names = few([printable(path) for path in paths])
         click.echo(f"note: {names} {verb} from the commit that was read; {advice}", err=True)
