@@ -13,11 +13,14 @@ from muster.git.memory.rootref import RefContents
 from tests.agents.heartbeat.test_heartbeat import Server
 from tests.agents.relay.test_relay import SETTINGS, own
 from tests.features.pulses.test_walkthrough import cluster
+from tests.support.commandline import Run, muster
 from tests.support.flooding import flood
 from tests.support.forking import muster_command
 from tests.support.git import Repo, clone, new_repository
 from tests.support.patience import wait_until
 from tests.support.processes import running
+
+__all__ = ["muster"]  # a fixture
 
 
 def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> None:
@@ -152,3 +155,16 @@ def probe(port: int, path: str) -> int:
         return line.getresponse().status
     finally:
         line.close()
+
+
+def test_a_relay_that_the_fleet_does_not_name_says_so(tmp_path: Path, muster: Run) -> None:
+    hub = new_repository(tmp_path / "hub.git", bare=True)
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS})
+    person.git("push", "--quiet", "origin", "main")
+    repo = new_repository(tmp_path / "relay.git", bare=True)
+    for name, said in (
+        ("edge", ""),
+        ("egde", "the Fleet does not hear egde: spec.agents.relays does not name it; did you mean 'edge'?\n"),
+    ):
+        assert muster("relay", "--repo", repo.path, "--remote", hub.path, "--name", name, "--once") == (0, "", said)

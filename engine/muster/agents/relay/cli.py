@@ -25,6 +25,7 @@ from muster.agents.relay.from_hub import (
     list_all,
     summary,
     why_unheard,
+    why_unnamed,
 )
 from muster.agents.relay.hub_objects import rbac
 from muster.agents.relay.mirror import HubMirror
@@ -36,7 +37,7 @@ from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import Mandate
 from muster.data.printable import counted
-from muster.git.agents.settings import agent_settings, fleet_spec, is_valid_name
+from muster.git.agents.settings import AgentSettings, agent_settings, fleet_spec, is_valid_name
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote, scratch_repository
 from muster.git.repository import Repository, open_repository
@@ -169,7 +170,8 @@ def command(
     relay = Relay(repository, name, absolute_remote(remote), branch, present)
     collectors = Collectors(relay.collected, LocalHub(repository, branch), present)
     with _locked(repository.git_dir / "muster", wait=once):
-        _fetch_hub(relay, collectors)
+        if why := why_unnamed(_fetch_hub(relay, collectors), name):
+            log(why, err=True)
         if once:
             _send(relay, log)
             return 0
@@ -270,13 +272,15 @@ def _repeat(
         stop.wait(max(0.0, began + pause - monotonic()))
 
 
-def _fetch_hub(relay: Relay, collectors: Collectors) -> None:
+def _fetch_hub(relay: Relay, collectors: Collectors) -> AgentSettings:
+    """Copy what the hub has, and return its settings of agents."""
     relay.fetch_hub()
     branch = f"refs/heads/{relay.branch}"
     settings = agent_settings(relay.repository, branch)
     relay.limits = relay.collected.limits = settings.limits
     collectors.mandate, collectors.signed = settings.relays.get(relay.name, Mandate()), settings.signed
     collectors.rules = read_rules(fleet_spec(relay.repository, branch))
+    return settings
 
 
 def _send(relay: Relay, log: Callable[..., None]) -> None:

@@ -12,6 +12,7 @@ from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
 from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.hub_reader import CollectionReader, Troubles, explained
 from muster.agents.relay.mirror import HubMirror
+from muster.data.names import did_you_mean
 from muster.git.agents.settings import AgentSettings, agent_settings
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch_ref, scratch_repository
@@ -38,10 +39,18 @@ def fleet_settings(remote: str, branch: str, environ: Mapping[str, str]) -> Agen
         return agent_settings(scratch, fetch_ref(scratch, remote="hub", ref=f"refs/heads/{branch}", shallow=True))
 
 
+def why_unnamed(settings: AgentSettings, name: str) -> str:
+    """Return why the fleet hears no relay of this name; empty if it does."""
+    if name in settings.relays:
+        return ""
+    hint = did_you_mean(name, settings.relays)
+    return f"the Fleet does not hear {name}: spec.agents.relays does not name it{hint and f'; {hint}'}"
+
+
 def why_unheard(settings: AgentSettings, name: str) -> str:
-    """Return why the fleet does not hear this relay; empty if it does."""
-    if name not in settings.relays:
-        return f"the Fleet does not hear {name}: spec.agents.relays does not name it"
+    """Return why the fleet does not hear this relay of a hub; empty if it does."""
+    if why := why_unnamed(settings, name):
+        return why
     unsigned = f"the Fleet does not hear {name}: it asks for signatures, and the agents of a hub sign nothing"
     return unsigned if settings.signed else ""
 
