@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_agents_tokens_and_one_commit(muster: Run, fleet: Repo, tmp_path: Path) 
     commands = (tmp_path / "out/apply_all.sh").read_text().splitlines()[4:]
     assert os.access(tmp_path / "out/apply_all.sh", os.X_OK)
     assert commands[0] == "kubectl --context=kind-eu apply --filename eu-1/agent.yaml || status=1"
-    assert commands[1] == "# no context in the table: kubectl apply --filename us-1/agent.yaml"
+    assert commands[1].startswith("echo 'us-1 has no context in the table; ")
     made = yaml.safe_load((fleet.path / "clusters/eu-1/cluster.yaml").read_text())
     assert made["metadata"]["labels"] == {"region": "eu", "cluster.open-cluster-management.io/clusterset": "prod"}
     assert made["spec"] == {"hubAcceptsClient": True}
@@ -82,6 +83,14 @@ def test_agents_tokens_and_one_commit(muster: Run, fleet: Repo, tmp_path: Path) 
     private = (tmp_path / "out/us-1/agent.yaml", tmp_path / "out/us-1/token", tmp_path / "out/relay_tokens")
     assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+
+def test_agents_that_cannot_be_applied_are_said(muster: Run, fleet: Repo, tmp_path: Path) -> None:
+    (tmp_path / "clusters.csv").write_text("cluster\nus-1\n")
+    join(muster, fleet)
+    done = subprocess.run([tmp_path / "out/apply_all.sh"], capture_output=True, text=True, check=False)
+    said = "us-1 has no context in the table; in its cluster: kubectl apply --filename us-1/agent.yaml\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
 def test_a_second_run_changes_nothing_and_renewing_keeps_the_old_token_for_a_while(

@@ -131,12 +131,13 @@ def _write(path: Path, text: str, mode: int = _PRIVATE) -> None:
 
 
 def _script(rows: Sequence[JoiningCluster]) -> str:
-    """The commands that apply the agents. A cluster without a context is left to the user."""
+    """The commands that apply the agents. A cluster without a context is left to the user, and said."""
     lines = ["#!/bin/sh", "# Written by muster join.", 'cd "$(dirname "$0")" || exit', "status=0"]
     for row in rows:
         target = ["apply", "--filename", f"{row.cluster}/{_AGENT}"]
         if row.context:
             lines.append(f"{shlex.join(['kubectl', f'--context={printable(row.context)}', *target])} || status=1")
         else:
-            lines.append(f"# no context in the table: kubectl {shlex.join(target)}")
+            left = f"{row.cluster} has no context in the table; in its cluster: kubectl {shlex.join(target)}"
+            lines.append(f"echo {shlex.quote(left)} >&2; status=1")
     return "\n".join([*lines, "exit $status", ""])
