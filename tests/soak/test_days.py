@@ -20,7 +20,7 @@ from muster.features.replay.tally import Counts
 from muster.git.repository import open_repository
 from tests.features.replay.test_days import GRACE, cloned
 from tests.support.commandline import Run
-from tests.support.days import DAY, START, Days
+from tests.support.days import DAY, HOUR, START, Days
 from tests.support.lived import Lived
 from tests.support.then import SaidThen
 
@@ -43,7 +43,8 @@ def test_thirty_days_are_repeated(muster: Run, tmp_path: Path) -> None:
 
 
 def test_five_values_give_what_five_real_reruns_of_thirty_days_give(tmp_path: Path) -> None:
-    begun = Lived.begun(tmp_path / "begun", replace(Days.of(30, 60, 30), unreachable=()), signed=False)
+    """Of the same clusters as above, with Leases of an hour: a life takes minutes."""
+    begun = Lived.begun(tmp_path / "begun", replace(Days.of(30, 60, 30, lease=HOUR), unreachable=()), signed=False)
     assert len(five_values(begun, tmp_path, begun.days.end).outages) > 100
 
 

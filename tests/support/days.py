@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-#: How often agents renew, and the lease duration of their clusters.
+#: How often agents renew if nothing else is said, and the lease duration of their clusters.
 LEASE: Final = 15 * MINUTE
 REGIONS: Final = ("eu", "us", "ap")
 #: Where agents write: a branch of the hub, one of a further repository, or a relay.
@@ -46,7 +46,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent of a cluster: it renews every quarter of an hour from `begin` on, except while it is `silent`."""
+    """The agent of a cluster: it renews once in a `lease` from `begin` on, except while it is `silent`."""
 
     name: str
     place: str
@@ -54,6 +54,7 @@ class Agent:
     silent: tuple[Span, ...] = ()
     failing: tuple[Span, ...] = ()
     versions: tuple[tuple[datetime, str], ...] = ()
+    lease: timedelta = LEASE
 
     def renewed(self, at: datetime) -> datetime:
         """The last renewal up to an instant. After a silence the agent renews at once."""
@@ -63,7 +64,7 @@ class Agent:
                 at = span.since
             elif span.until <= at:
                 since = span.until
-        return since + (at - since) // LEASE * LEASE
+        return since + (at - since) // self.lease * self.lease
 
     def files(self, at: datetime) -> dict[str, str]:
         """The agent's files as of its last renewal."""
@@ -72,7 +73,7 @@ class Agent:
         failing = any(span.since <= renewed < span.until for span in self.failing)
         version = next((text for since, text in reversed(self.versions) if since <= renewed), "v1")
         return {
-            "lease.yaml": _lease(self.name, renewed),
+            "lease.yaml": _lease(self.name, renewed, self.lease),
             "observed.yaml": _observed(self.name, not failing, max(changes, default=self.begin), version),
         }
 
@@ -82,7 +83,7 @@ class Agent:
         edges = [*(edge for span in self.failing for edge in span), *(since for since, _ in self.versions)]
         for edge in edges:
             heard = self.renewed(edge)
-            yield heard if heard == edge else self.renewed(edge) + LEASE
+            yield heard if heard == edge else self.renewed(edge) + self.lease
 
 
 @dataclass
@@ -91,18 +92,19 @@ class Days:
 
     clusters: int
     end: datetime
+    lease: timedelta = LEASE
     agents: list[Agent] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     unreachable: tuple[Span, ...] = ()
 
     @classmethod
-    def of(cls, seed: int, clusters: int, days: int, *, pace: float = 1) -> Self:
+    def of(cls, seed: int, clusters: int, days: int, *, pace: float = 1, lease: timedelta = LEASE) -> Self:
         """Write the days down. The same seed gives the same days; `pace`: how much more often things happen."""
-        chance, made = _Chance(seed, pace), cls(clusters, START + days * DAY)
+        chance, made = _Chance(seed, pace), cls(clusters, START + days * DAY, lease)
         dark = [_dark_region(chance, day) for day in range(4, days, 9)]
         revisions = [(START + (day * 24 + 9) * HOUR, f"v{day + 2}") for day in range(0, days, 4)]
         for number in range(clusters):
-            name, begin = f"{REGIONS[number % 3]}-{number:02}", START - timedelta(seconds=7 * number) % LEASE
+            name, begin = f"{REGIONS[number % 3]}-{number:02}", START - timedelta(seconds=7 * number) % lease
             regional = [span for region, span in dark if name.startswith(region)]
             silent = [*regional, *_outages(chance, days, flapping=number % 7 == 3)]
             versions = tuple((at + chance.randint(5, 90) * MINUTE, version) for at, version in revisions)
@@ -115,6 +117,7 @@ class Days:
                     _apart(silent),
                     _apart(failing),
                     versions,
+                    lease,
                 )
             )
         made.edits = sorted(_edits(chance, made, revisions, days), key=lambda edit: edit.at)
@@ -124,13 +127,16 @@ class Days:
     @property
     def beginning(self) -> dict[str, str]:
         """The files of people at the start."""
-        return {**_FILES, **{f"clusters/{one.name}/cluster.yaml": _cluster(one.name) for one in self.agents}}
+        return {
+            **_FILES,
+            **{f"clusters/{one.name}/cluster.yaml": _cluster(one.name, self.lease) for one in self.agents},
+        }
 
     def instants(self) -> list[datetime]:
         """When something new can be seen, and whenever agents have renewed."""
         news = {at for agent in self.agents for at in agent.news()}
         edges = {edge for span in self.unreachable for edge in span}
-        renewals = {START + number * LEASE for number in range((self.end - START) // LEASE)}
+        renewals = {START + number * self.lease for number in range((self.end - START) // self.lease)}
         every = news | edges | renewals | {edit.at for edit in self.edits}
         return sorted(at for at in every if START < at < self.end)
 
@@ -181,7 +187,14 @@ def _edits(chance: _Chance, days: Days, revisions: list[tuple[datetime, str]], c
             (
                 Edit(at, {"apps/web.yaml": _placement("web", chance.randint(2, 4))}),
                 Edit(at, {"apps/eu.yaml": _placement("eu", chance.randint(1, 5), region="eu")}),
-                Edit(at, {f"clusters/{name}/cluster.yaml": _cluster(name, tier=chance.choice(("gold", "silver")))}),
+                Edit(
+                    at,
+                    {
+                        f"clusters/{name}/cluster.yaml": _cluster(
+                            name, days.lease, tier=chance.choice(("gold", "silver"))
+                        )
+                    },
+                ),
                 Edit(at, {"policies/budget.yaml": _budget(chance.choice((1, 2, 3)))}),
                 Edit(at, {"policies/taint.yaml": _taint(chance.choice(("gold", "silver")))}),
                 Edit(at, {"notes.md": f"{at}\n"}),
@@ -190,18 +203,18 @@ def _edits(chance: _Chance, days: Days, revisions: list[tuple[datetime, str]], c
     for day in range(2, count, 5):  # a cluster leaves and comes back
         at = START + day * DAY + 5 * HOUR
         yield Edit(at, {f"clusters/{lively}/cluster.yaml": None})
-        yield Edit(at + 7 * HOUR, {f"clusters/{lively}/cluster.yaml": _cluster(lively)})
+        yield Edit(at + 7 * HOUR, {f"clusters/{lively}/cluster.yaml": _cluster(lively, days.lease)})
 
 
 def _instant(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _lease(name: str, renewed: datetime) -> str:
+def _lease(name: str, renewed: datetime, lease: timedelta) -> str:
     return (
         "apiVersion: coordination.k8s.io/v1\nkind: Lease\n"
         f"metadata: {{name: managed-cluster-lease, namespace: {name}}}\n"
-        f'spec: {{leaseDurationSeconds: {LEASE // timedelta(seconds=1)}, renewTime: "{_instant(renewed)}"}}\n'
+        f'spec: {{leaseDurationSeconds: {lease // timedelta(seconds=1)}, renewTime: "{_instant(renewed)}"}}\n'
     )
 
 
@@ -214,11 +227,11 @@ def _observed(name: str, available: bool, since: datetime, version: str) -> str:
     )
 
 
-def _cluster(name: str, tier: str = "gold") -> str:
+def _cluster(name: str, lease: timedelta, tier: str = "gold") -> str:
     return (
         f"apiVersion: {OCM}/v1\nkind: ManagedCluster\n"
         f"metadata: {{name: {name}, labels: {{region: {name[:2]}, tier: {tier}}}}}\n"
-        f"spec: {{hubAcceptsClient: true, leaseDurationSeconds: {LEASE // timedelta(seconds=1)}}}\n"
+        f"spec: {{hubAcceptsClient: true, leaseDurationSeconds: {lease // timedelta(seconds=1)}}}\n"
     )
 
 
