@@ -168,7 +168,7 @@ def token(hub: Hub, namespace: str = NAME) -> str:
 @needs_hub
 def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub, tmp_path: Path, muster: Run) -> None:
     extras = frozenset(("capacity", "addons", "works"))
-    setup = replace(PUSHING, extras=extras)
+    setup = replace(PUSHING, cluster="rim", extras=extras)
     hub.make_namespaces([ADD_ONS])
     for body in manifests(setup):
         hub.apply(body)
@@ -198,21 +198,23 @@ def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub,
     repo = fleet(tmp_path)
     arguments = [one for one in setup.arguments("") if one != "--every" and not one.startswith("--remote=")]
     beat = (*arguments, f"--remote={repo.path}", f"--kubeconfig={tmp_path / 'kubeconfig'}")
-    assert muster(*beat) == (0, "edge: asked to join\n", "")
-    muster("accept", "--repo", repo.path, "--branch", "main", "--clusters", "edge")
+    assert muster(*beat) == (0, "rim: asked to join\n", "")
+    muster("accept", "--repo", repo.path, "--branch", "main", "--clusters", "rim")
     muster("reconcile", "--repo", repo.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")
-    assert muster(*beat) == (0, "edge: renewed, ManagedClusterConditionAvailable is True\n", "")
-    assert "addons/dns.yaml" in repo.git("ls-tree", "-r", "--name-only", "refs/heads/agents/edge")
+    assert muster(*beat) == (0, "rim: renewed, ManagedClusterConditionAvailable is True\n", "")
+    assert "addons/dns.yaml" in repo.git("ls-tree", "-r", "--name-only", "refs/heads/agents/rim")
     # Works: nothing may be applied until the user grants it, with the command that `join` prints.
     manifest = config_map("web", "joined", v="1")
     person = clone(repo, tmp_path / "person")
-    person.commit({"derived/manifestworks/edge/web.yaml": yaml.safe_dump(work("web", manifest))})
+    derived = work("web", manifest)
+    derived["metadata"]["namespace"] = "rim"
+    person.commit({"derived/manifestworks/rim/web.yaml": yaml.safe_dump(derived)})
     person.git("push", "--quiet", "origin", "main")
     hub.make_namespaces([manifest])
 
     def applied() -> tuple[str, str]:
         assert muster(*beat)[0] == 0
-        text = repo.git("show", "refs/heads/agents/edge:works/web.yaml")
+        text = repo.git("show", "refs/heads/agents/rim:works/web.yaml")
         one = next(one for one in yaml.safe_load(text)["status"]["conditions"] if one["type"] == "Applied")
         return one["status"], one["message"]
 
