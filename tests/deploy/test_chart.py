@@ -30,9 +30,17 @@ def chart(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "deploy/chart", tmp_path / "chart"))
 
 
+def named(folder: Path) -> str:
+    """The argument with the values that have no default."""
+    file = folder / "named.yaml"
+    file.write_text("{remote: https://git.example.com/you/fleet.git, image: registry.example.com/muster}\n")
+    return f"--values={file}"
+
+
 def objects(chart: Path, *arguments: str, home: Path | None = None) -> dict[str, Tree]:
     """By kind, of a release that is called muster."""
-    bodies = list(yaml.safe_load_all(helm("template", "muster", chart, *arguments, home=home or chart)))
+    home = home or chart
+    bodies = list(yaml.safe_load_all(helm("template", "muster", chart, named(home), *arguments, home=home)))
     by_kind = {body["kind"]: body for body in bodies}
     assert len(by_kind) == len(bodies)
     return by_kind
@@ -48,7 +56,7 @@ def test_its_version_is_muster_s(chart: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     described = yaml.safe_load((chart / "Chart.yaml").read_text())
     assert described["version"] == described["appVersion"] == project["version"]
-    helm("lint", "--strict", chart, home=chart)
+    helm("lint", "--strict", chart, named(chart.parent), home=chart)
 
 
 @needs_hub
@@ -57,7 +65,7 @@ def test_a_real_server_accepts_it_at_the_level_restricted(mode: str, chart: Path
     namespace = f"chart-{mode}"
     level = {"pod-security.kubernetes.io/enforce": "restricted"}
     hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": level}})
-    helm("install", "muster", chart, "-n", namespace, f"--set=mode={mode}", home=chart, hub=hub)
+    helm("install", "muster", chart, "-n", namespace, named(chart.parent), f"--set=mode={mode}", home=chart, hub=hub)
     installed = yaml.safe_load_all(helm("get", "manifest", "muster", "-n", namespace, home=chart, hub=hub))
     by_kind = {body["kind"]: body for body in installed}
     workload = {"watch": ["Deployment", "Service"], "reconcile": ["CronJob"]}[mode]
@@ -69,7 +77,8 @@ def test_a_real_server_accepts_it_at_the_level_restricted(mode: str, chart: Path
     pod["metadata"] |= {"name": "probe", "namespace": namespace}
     hub.request("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All&fieldValidation=Strict", pod)
     other = next(name for name in MODES if name != mode)
-    helm("upgrade", "muster", chart, "-n", namespace, f"--set=mode={other}", home=chart, hub=hub)
+    values = (named(chart.parent), f"--set=mode={other}")
+    helm("upgrade", "muster", chart, "-n", namespace, *values, home=chart, hub=hub)
     helm("uninstall", "muster", "-n", namespace, home=chart, hub=hub)
 
 
@@ -115,6 +124,12 @@ def test_values_go_where_they_belong(chart: Path) -> None:
 def test_a_slip_in_the_values_is_refused(value: str, chart: Path) -> None:
     with pytest.raises(AssertionError, match="schema"):
         helm("template", chart, f"--set={value}", home=chart)
+
+
+@pytest.mark.parametrize("name", ["remote", "image"])
+def test_what_only_its_user_knows_has_no_default(name: str, chart: Path) -> None:
+    with pytest.raises(AssertionError, match=f"{name}: name the"):
+        helm("template", chart, named(chart.parent), f"--set={name}=", home=chart)
 
 
 def test_the_values_of_the_page_name_image_and_repository(chart: Path) -> None:

@@ -3,10 +3,10 @@
 {{- end -}}
 
 {{- define "muster.container" -}}
-image: {{ .Values.image | quote }}
+image: {{ required "image: name the image of muster that your nodes can pull" .Values.image | quote }}
 workingDir: /var/lib/muster
 env:
-- {name: MUSTER_REMOTE, value: {{ .Values.remote | quote }}}
+- {name: MUSTER_REMOTE, value: {{ required "remote: name the repository of your fleet" .Values.remote | quote }}}
 - {name: MUSTER_CACHE_DIR, value: /var/lib/muster/cache}
 - {name: GIT_TERMINAL_PROMPT, value: "0"}
 - {name: GIT_CONFIG_COUNT, value: "1"}
