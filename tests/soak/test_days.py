@@ -1,7 +1,8 @@
 """Thirty days of sixty clusters on branches, a further repository and a relay, with signed agents, outages and edits.
 
-All of it is repeated in a fresh clone, which says of the commit of every hundredth run what was said then. Of shorter
-times, five values of a setting give what five real reruns give.
+All of it is repeated in a fresh clone, which says of the commit of every hundredth run what was said then: an hour
+and a half. Five values of a setting give what five real reruns give: of thirty days with Leases of an hour, in an
+hour on two cores, and of shorter times. Give `make soak` the minutes, or run one of them by its name.
 """
 
 from collections.abc import Callable
