@@ -87,14 +87,17 @@ class TryAgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FollowedFleet:
-    """The fleet to follow: `source`; with a `remote` its branch, fetched every `interval`. `fixed_now`: `--now` was
-    given, so time does not pass."""
+    """The fleet to follow: `source`; with a `remote` its branch, fetched every `interval`."""
 
     source: options.Source
     wanted: "Wanted | None"
     remote: str | None
     interval: timedelta
-    fixed_now: bool
+
+    @property
+    def fixed_now(self) -> bool:
+        """Was `--now` given, so that time does not pass?"""
+        return self.source.asked is not None
 
     @property
     def now(self) -> datetime:

@@ -36,7 +36,7 @@ def left_in_time(source: Source, clusters: Sequence[str], remote: str | None, ti
             raise _LeftError
 
     try:
-        follow(FollowedFleet(source, None, remote, _INTERVAL, fixed_now=False), look, timeout)
+        follow(FollowedFleet(source, None, remote, _INTERVAL), look, timeout)
     except _LeftError:
         click.echo(f"no placement chooses {', '.join(clusters)}")
         return True

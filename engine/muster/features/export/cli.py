@@ -132,9 +132,7 @@ def _follow(
     """Call `put` with each run of the branch, and say when it did something."""
     from muster.cli.following import FollowedFleet, follow
 
-    given = click.get_current_context().get_parameter_source("now")
-    fixed = given is not click.core.ParameterSource.DEFAULT
-    fleet = FollowedFleet(source, None, remote, timedelta(seconds=interval), fixed)
+    fleet = FollowedFleet(source, None, remote, timedelta(seconds=interval))
 
     def show(run: "Run") -> None:
         if put(run):

@@ -146,7 +146,8 @@ def _follow(
     from muster.data.jsonpath.template import BadTemplate
     from muster.features.get.listing import ChangeListing
 
-    fleet = FollowedFleet(source, options.wanted(*query.targets), remote, interval, _is_now_fixed(source))
+    _require_followable(source)
+    fleet = FollowedFleet(source, options.wanted(*query.targets), remote, interval)
     changes = ChangeListing(listing, events=events)
 
     def show(run: "Run") -> None:
@@ -164,12 +165,10 @@ def _follow(
     return 0
 
 
-def _is_now_fixed(source: options.Source) -> bool:
-    """With -w: was --now given, so that time does not pass? click.UsageError if there is nothing to follow."""
+def _require_followable(source: options.Source) -> None:
+    """With -w: click.UsageError if there is nothing to follow."""
     if source.rev or source.worktree:
         raise click.UsageError("-w follows the branch that is checked out: not with --rev or --worktree.")
-    given = click.get_current_context().get_parameter_source("now")
-    return given is not click.core.ParameterSource.DEFAULT
 
 
 def _pulses(
@@ -190,5 +189,6 @@ def _pulses(
             return print_due(source, matches, None if listing.form in ("table", "wide") else listing.print)
     if listing.form not in ("table", "wide", "json") or listing.template is not None:
         raise click.UsageError("pulses -w prints rows, or lines of JSON with -o json.")
-    now = (lambda: source.now) if _is_now_fixed(source) else options.present
+    _require_followable(source)
+    now = options.present if source.asked is None else (lambda: source.now)
     return print_followed(source.repo, *followed, matches, now, lines=listing.form == "json")

@@ -157,9 +157,7 @@ def command(
     asked = options.asked_instant(now)
     source = options.Source(repo, None, worktree=False, offline=offline, now=now, asked=asked)
     shards = [PLACEMENT_DECISION.plural] if expected.sort == "decision" else []
-    fleet = FollowedFleet(
-        source, options.wanted(target, *shards), remote, timedelta(seconds=interval), asked is not None
-    )
+    fleet = FollowedFleet(source, options.wanted(target, *shards), remote, timedelta(seconds=interval))
     try:
         follow(fleet, show, timeout)
     except _MetError:
