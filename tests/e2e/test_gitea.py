@@ -193,10 +193,10 @@ def beat(fleet: Fleet, name: str) -> None:
     assert fleet.forge.tokens[user] not in out + err
 
 
-def planned(fleet: Fleet) -> None:
+def planned(fleet: Fleet, *at: str) -> None:
     """Plan Ada's branch, as the workflow of `muster init` does."""
     ada = fleet.clones["ada"]
-    code, out, err = muster("plan", "--base", "origin/main", "-o", "markdown", environ=ada.environ, cwd=ada.path)
+    code, out, err = muster("plan", "--base", "origin/main", "-o", "markdown", *at, environ=ada.environ, cwd=ada.path)
     assert code == 0, err
     (ada.path.parent / "plan.md").write_text(out)
 

@@ -56,8 +56,8 @@ def test_five_values_give_what_five_real_reruns_give(tmp_path: Path, seed: int) 
 
 
 def five_values(begun: Lived, folder: Path, until: datetime) -> Counts:
-    """Live, once as declared and once for each other value, and compare with what is said of each; what was decided in
-    fact. No repository is unreachable: what it would have sent is not known."""
+    """Live as declared, and once more for each other value. Compare what each came to with what `--set` says of it.
+    Return what it came to as declared. Every repository answers: nobody knows what a silent one would have sent."""
     lived = begun.copy(folder / "lived")
     start = lived.hub.tip("main")
     lived.live(until)

@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.fleets import NOON, files_of, lease_text, name_of
 
 from muster.data.times import format_time
-from tests.e2e.test_gitea import Fleet, forge, new_fleet  # noqa: F401 - a fixture
+from tests.e2e.test_gitea import Fleet, comment, forge, new_fleet, planned  # noqa: F401 - a fixture
 from tests.support.gitea import Gitea, needs_gitea
 from tests.support.in_process import muster
 
@@ -32,7 +32,7 @@ def test_three_thousand_clusters(forge: Gitea, tmp_path: Path) -> None:  # noqa:
 
 
 def _agents(fleet: Fleet) -> None:
-    """Branches of agents, in one push by whom the forge lets: its rules are tested elsewhere."""
+    """Push branches of agents at once. The forge's rules for them, which another test has, are taken away first."""
     rules = fleet.call("GET", "/branch_protections")
     assert isinstance(rules, list)
     for rule in rules:
@@ -57,18 +57,8 @@ def _plan_of_everything(fleet: Fleet) -> None:
     ada.commit({f"taint-{number}.yaml": _taint(number) for number in range(3)})
     assert fleet.push("ada", "topic") == ""
     pull = fleet.pull("topic")
-    code, out, err = muster("plan", "--base", "origin/main", "-o", "markdown", *AT, environ=ada.environ, cwd=ada.path)
-    assert code == 0, err[-2000:]
-    (ada.path.parent / "plan.md").write_text(out)
-    environ = {
-        **ada.environ,
-        "GITHUB_API_URL": f"{fleet.forge.url}/api/v1",
-        "GITHUB_REPOSITORY": "ada/fleet",
-        "GITHUB_TOKEN": fleet.forge.tokens["muster"],
-    }
-    head = ("--head", "ada:topic", "--commit", ada.tip())
-    code, out, err = muster("plan", "comment", "github", "../plan.md", *head, environ=environ, cwd=ada.path)
-    assert (code, out) == (0, "commented\n"), err
+    planned(fleet, *AT)
+    assert comment(fleet) == "commented\n"
     assert "night-0" in fleet.comments(pull)[0]
 
 

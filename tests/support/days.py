@@ -183,18 +183,12 @@ def _edits(chance: _Chance, days: Days, revisions: list[tuple[datetime, str]], c
     names, lively = [agent.name for agent in days.agents], days.agents[-1].name
     for at in (span.since for span in _spans(chance, count, mean=DAY / 4, lengths=(1,))):
         name = chance.choice(names[:-1])
+        file = f"clusters/{name}/cluster.yaml"
         yield chance.choice(
             (
                 Edit(at, {"apps/web.yaml": _placement("web", chance.randint(2, 4))}),
                 Edit(at, {"apps/eu.yaml": _placement("eu", chance.randint(1, 5), region="eu")}),
-                Edit(
-                    at,
-                    {
-                        f"clusters/{name}/cluster.yaml": _cluster(
-                            name, days.lease, tier=chance.choice(("gold", "silver"))
-                        )
-                    },
-                ),
+                Edit(at, {file: _cluster(name, days.lease, tier=chance.choice(("gold", "silver")))}),
                 Edit(at, {"policies/budget.yaml": _budget(chance.choice((1, 2, 3)))}),
                 Edit(at, {"policies/taint.yaml": _taint(chance.choice(("gold", "silver")))}),
                 Edit(at, {"notes.md": f"{at}\n"}),

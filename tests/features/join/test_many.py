@@ -167,11 +167,29 @@ def test_a_table_is_for_a_relay(muster: Run, tmp_path: Path, more: tuple[str, ..
     assert (code, "--table needs --relay URL" in err) == (2, True), err
 
 
-def test_a_table_that_cannot_be_used_yet_is_printed_with_what_to_change(muster: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("cluster,region\nA b,eu\nc1,e u\nc1,eu\n")
+@pytest.mark.parametrize(
+    ("text", "table", "said"),
+    [
+        (
+            "cluster,region\nA b,eu\nc1,e u\nc1,eu\n",
+            "cluster,context,region\nA b,,eu\nc1,,e u\nc1,,eu\n",
+            ["t.csv:2", "t.csv:3", "t.csv:4", "hint"],
+        ),
+        (
+            '[{"Name": "Prod\\u001b[2J_EU", "Region": "eu-west-1"}]',
+            "cluster,context,cloud,region\nProd\\x1b[2J_EU,,eks,eu-west-1\n",
+            ["t.csv:1", "hint"],
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_used_yet_is_printed_with_what_to_change(
+    muster: Run, tmp_path: Path, text: str, table: str, said: list[str]
+) -> None:
+    (tmp_path / "t.csv").write_text(text)
     code, out, err = muster("join", "--table", tmp_path / "t.csv")
-    assert (code, out) == (1, "cluster,context,region\nA b,,eu\nc1,,e u\nc1,,eu\n")
-    assert [line.partition(": ")[0] for line in err.splitlines()] == ["t.csv:2", "t.csv:3", "t.csv:4", "hint"]
+    assert (code, out) == (1, table)
+    assert [line.partition(": ")[0] for line in err.splitlines()] == said
+    assert "is not a valid name of a cluster" in err
 
 
 def test_a_listing_that_failed_ends_no_tokens(muster: Run, fleet: Repo, tmp_path: Path) -> None:
@@ -252,12 +270,3 @@ def test_listings_of_clouds_become_a_table(muster: Run, tmp_path: Path) -> None:
         assert muster("join", "--table", tmp_path / "list.json")[1] == f"cluster,context,cloud,region\n{rows[name]}\n"
     (tmp_path / "list.csv").write_bytes("\ufeffcluster;region\r\nc1;eu\r\n\r\n".encode())
     assert muster("join", "--table", tmp_path / "list.csv")[1] == "cluster,context,region\nc1,,eu\n"
-
-
-def test_a_table_that_cannot_be_joined_yet_is_shown_with_what_is_wrong(muster: Run, tmp_path: Path) -> None:
-    listing = tmp_path / "list.json"
-    listing.write_text('[{"Name": "Prod\\u001b[2J_EU", "Region": "eu-west-1"}]')
-    code, out, err = muster("join", "--table", listing)
-    assert (code, out) == (1, "cluster,context,cloud,region\nProd\\x1b[2J_EU,,eks,eu-west-1\n")
-    assert "list.json:1: " in err
-    assert "is not a valid name of a cluster" in err

@@ -1,5 +1,4 @@
-"""What `muster get`, `explain`, `forecast`, `history`, `plan` and `replay` print as JSON, for programs that ask
-for it.
+"""What `muster get`, `explain`, `forecast`, `history`, `plan` and `replay` print as JSON, for programs.
 
 Each method makes the document that its verb prints of the same commit, agents' refs and instant, by what the verb
 calls. All of them only read.

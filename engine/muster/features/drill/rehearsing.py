@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Nearly every step of an outage changes what Placements read. Deciding that first costs as much as the answer.
 _EVERY_STEP: Final = Wanted(wide=True)
-#: What a process has parsed in its outages, most of which read the same files; forgotten when it is too much.
+#: The files that a process has parsed: its outages read mostly the same ones. Emptied when there are too many.
 _PARSED: Final[ParsedFiles] = {}
 _MOST_PARSED: Final = 20_000
 

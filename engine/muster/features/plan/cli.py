@@ -188,9 +188,9 @@ def _together(
             branches |= open_requests(reading.repository, os.environ)
         with Supposed.tried(reading, None) as trial:
             deadline = Deadline.after(within.total_seconds())
-            found = plan_together(trial, branches, reading.instant(now).now, deadline)
-    sys.stdout.write(json_text(together_document(found)) if output == "json" else together_text(found))
-    return report(found.found)
+            together = plan_together(trial, branches, reading.instant(now).now, deadline)
+    sys.stdout.write(json_text(together_document(together)) if output == "json" else together_text(together))
+    return report(together.found)
 
 
 def _findings(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":

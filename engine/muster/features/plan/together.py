@@ -62,8 +62,8 @@ class TogetherOnly:
 
 @dataclass
 class BranchesTogether:
-    """The effects of each set of branches that was tried; `found`: conflicts; `skipped`: the number of sets that
-    share nothing, and `untried` of those for which there was no time."""
+    """The effects of each set of branches that was tried; `found`: conflicts; `skipped`: how many sets share nothing;
+    `untried`: for how many there was no time."""
 
     now: datetime
     effects: dict[tuple[str, ...], BranchEffects] = field(default_factory=dict)
@@ -111,7 +111,8 @@ def _smaller_sets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _share(together: BranchesTogether, names: tuple[str, ...]) -> bool:
-    """Were all smaller sets tried, and do these branches change a common file, or their runs look at an object?"""
+    """Were all smaller sets tried, and do these branches have a changed file in common, or an object that their runs
+    look at?"""
     smaller = _smaller_sets(names)
     if any((name,) not in together.effects for name in names):
         return False

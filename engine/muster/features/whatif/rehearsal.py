@@ -96,14 +96,14 @@ class Rehearsal:
     def step(self, now: datetime) -> Settled:
         """Evaluate at an instant, commit the result, and count due pulses as sent."""
         with without_collection():
-            found = answer(self._question(self.commit, now), self.state, wanted=self.wanted)
-        settled = self._heard(found.settled)
+            run_answer = answer(self._question(self.commit, now), self.state, wanted=self.wanted)
+        settled = self._heard(run_answer.settled)
         if settled.files:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             message = commit_message(settled.last, settled.changes)
             self.commit = build_commit(self.repository, files, message, self.commit)
         if self.state is not None:
-            found.remember(self.state)
+            run_answer.remember(self.state)
         pulses = [pulse for pulse in settled.last.fleet.pulses if pulse.sent is not None]
         if pulses:
             self._sent += 1
