@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.features.pulses.test_walkthrough import cluster
 from tests.features.watch.test_cli import line_with, watching
 from tests.support.forking import muster_command
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, copy, new_repository
 
 
 class Receiver(ThreadingHTTPServer):
@@ -141,10 +141,8 @@ def test_a_receiver_that_does_not_answer_costs_a_moment(repo: Repo) -> None:
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize(
-    "environ", [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}]
-)
-def test_where_nobody_asks_nothing_of_it_is_there(repo: Repo, environ: dict[str, str]) -> None:
+def modules_of(repo: Repo, environ: dict[str, str]) -> str:
+    """What a `reconcile` in a process of its own prints, and then all modules that it has imported."""
     seen = "import sys; from muster.commandline import run; run(sys.argv[1:]); print([*sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", seen, "reconcile", "--repo", str(repo.path)],
@@ -153,7 +151,16 @@ def test_where_nobody_asks_nothing_of_it_is_there(repo: Repo, environ: dict[str,
         text=True,
         check=True,
     )
-    assert "muster.features.reconcile.reconcile" in done.stdout
-    assert "opentelemetry" not in done.stdout
-    assert "prometheus_client" not in done.stdout
-    assert done.stdout.count("'muster.") <= 420, "each module costs half a millisecond: import on use"
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}]
+)
+def test_where_nobody_asks_nothing_of_it_is_there(repo: Repo, environ: dict[str, str], tmp_path: Path) -> None:
+    modules_of(copy(repo.path, tmp_path / "first"), {})  # compiles the expressions: the first run of all imports more
+    modules = modules_of(repo, environ)
+    assert "muster.features.reconcile.reconcile" in modules
+    assert "opentelemetry" not in modules
+    assert "prometheus_client" not in modules
+    assert modules.count("'muster.") <= 420, "each module costs half a millisecond: import on use"
