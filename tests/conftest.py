@@ -6,19 +6,16 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from hypothesis import settings
 
 from muster.fleet.faults import listening_to_fallbacks
 from tests.support.commandline import muster as muster
 from tests.support.commandline import once  # noqa: F401 - likewise
 from tests.support.examples import often
 from tests.support.programs import SEARCH_PATH
-
-if TYPE_CHECKING:
-    pass
 
 #: Whoever starts the tests in the background of a script has Ctrl-C ignored, which all their processes inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,6 +31,11 @@ os.environ["PATH"] = SEARCH_PATH
 #: Of yaml.safe_load, yaml.safe_dump and their like: libyaml is ten times as fast.
 for _name in ("SafeLoader", "BaseLoader", "SafeDumper"):
     setattr(yaml, _name, getattr(yaml, f"C{_name}"))
+
+
+#: The gate tries the same examples each time: what it refuses is the change. `make soak` tries many others.
+settings.register_profile("gate", derandomize="EXAMPLES" not in os.environ, deadline=None)
+settings.load_profile("gate")
 
 
 @pytest.fixture(autouse=True)

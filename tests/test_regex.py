@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.regex import Regex
 
-PATTERNS = ["a", "[^b]", "(a)|(b)", "(?P<first>[a-z]+):(?P<rest>.*)", "^$|^a", "(?s).*?b", "(?m)^.", "ab*?", "[é-ï]+"]
+PATTERNS = ["a", "[^b]", "(a)|(b)", "(?P<first>[a-z]+):(?P<rest>.*)", "^a|^", "(?s).*?b", "(?m)^.", "ab*?", "[é-ï]+"]
 TEXTS = ["", "a", "b", "ab\nab", "a:b", "éa\ud800b", "ï\U0001f600a:\ud800\udfff", "x\x00a:\n"]
 
 
@@ -28,6 +28,11 @@ def test_matches_as_the_standard_library_does(pattern: str, text: str) -> None:
     assert [match.span() for match in ours.finditer(text)] == [match.span() for match in theirs.finditer(text)]
     assert ours.replace(text, "<>") == theirs.sub("<>", text)
     assert ours.replace(text, lambda match: match[0] * 2) == theirs.sub(lambda match: match[0] * 2, text)
+
+
+def test_the_end_is_the_very_end() -> None:
+    assert Regex("^$|^a").search("\n") is None
+    assert re.search("^$|^a", "\n") is not None
 
 
 def test_split() -> None:

@@ -41,7 +41,7 @@ ORACLE = Oracle(SHARED)
 seeds = st.integers(0, 2**32)
 
 
-@settings(max_examples=often(130), derandomize=True, deadline=None)
+@settings(max_examples=often(130))
 @given(seeds, st.integers(0, 4))
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -98,7 +98,7 @@ def is_known(text: str, ours: Any, theirs: Any) -> bool:
     return ("int(" in text and ours == ERROR) or (" in " in text and theirs == ERROR)
 
 
-@settings(max_examples=often(200), derandomize=True, deadline=None)
+@settings(max_examples=often(200))
 @given(seeds, st.integers(1, 4))
 def test_values_are_those_of_cel_cpp_whatever_the_data(seed: int, depth: int) -> None:
     random = Random(seed)

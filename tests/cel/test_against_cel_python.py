@@ -105,7 +105,7 @@ def test_where_we_part(text: str, ours: Any, other: Any) -> None:
 _PARTED = re.compile(r"\d\.\d|half|string\(|1e300|\du|int\(|has\(|\{|exists_one|get(Hours|Minutes|Seconds)")
 
 
-@settings(max_examples=120, derandomize=True, deadline=None)
+@settings(max_examples=120)
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_on_common_ground_the_values_are_the_same(seed: int, depth: int) -> None:
     random = Random(seed)

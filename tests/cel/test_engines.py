@@ -141,7 +141,7 @@ def spoiled(random: Random, value: Any) -> Any:
     return value
 
 
-@settings(max_examples=often(100), derandomize=True, deadline=None)
+@settings(max_examples=often(100))
 @given(st.integers(0, 2**32), st.integers(1, 5))
 def test_engines_agree_on_data_that_breaks_its_schema(seed: int, depth: int) -> None:
     random = Random(seed)

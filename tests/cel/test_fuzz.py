@@ -101,7 +101,7 @@ def examine(node: ast.Node, text: str) -> CheckedExpression:
     return found
 
 
-@settings(max_examples=often(250), derandomize=True, deadline=None)
+@settings(max_examples=often(250))
 @given(texts)
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
@@ -158,7 +158,7 @@ leaves: Nodes = st.one_of(
 )
 
 
-@settings(max_examples=often(150), derandomize=True, deadline=None)
+@settings(max_examples=often(150))
 @given(st.recursive(leaves, _grown, max_leaves=12))
 def test_any_tree_is_checked(tree: ast.Node) -> None:
     examine(_numbered(tree), "")

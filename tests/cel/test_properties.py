@@ -35,7 +35,7 @@ def world(random: Random) -> dict[str, Any]:
     return {name: variable_of(random, type_) for name, type_ in WORLD.items()}
 
 
-@settings(max_examples=often(150), derandomize=True, deadline=None)
+@settings(max_examples=often(150))
 @given(seeds, st.integers(0, 5))
 def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -46,7 +46,7 @@ def test_what_the_checker_accepts_has_no_type_errors_on_data_that_fits(seed: int
         assert not _TYPE_ERROR.search(result.error.message), (program.text, result.error)
 
 
-@settings(max_examples=often(120), derandomize=True, deadline=None)
+@settings(max_examples=often(120))
 @given(seeds, st.integers(0, 3))
 def test_no_evaluation_spends_more_than_the_estimate(seed: int, depth: int) -> None:
     random = Random(seed)
@@ -104,7 +104,7 @@ def test_nothing_changes_before_the_horizon(depth: int) -> None:
     assert ahead > often(25) / 8, "what this is about has happened"
 
 
-@settings(max_examples=often(80), derandomize=True, deadline=None)
+@settings(max_examples=often(80))
 @given(seeds, st.integers(0, 4))
 def test_evaluating_again_and_traced_gives_the_same(seed: int, depth: int) -> None:
     random = Random(seed)

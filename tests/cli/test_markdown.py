@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -95,7 +95,6 @@ def test_what_is_hostile_shows_as_it_is_and_does_nothing(text: str) -> None:
     assert INERT.fullmatch(inner)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_whatever_the_text(text: str) -> None:
     if text:

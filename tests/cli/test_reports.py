@@ -43,7 +43,7 @@ def test_every_report_is_offered(name: str) -> None:
     assert REPORTS[name]([]).strip() or name == "github"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.builds(

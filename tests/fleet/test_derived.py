@@ -60,7 +60,7 @@ def test_what_could_not_be_read_again_is_not_written(payload: Tree, why: str) ->
         derived_text(derived(payload))
 
 
-@settings(max_examples=often(35), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=often(35), suppress_health_check=[HealthCheck.too_slow])
 @example(leaf={"a": "b"}, depth=3, count=30_000)
 @given(leaf=trees, depth=st.integers(0, 66), count=st.sampled_from([1, 2, 3, 4, 5, 50, 1_000]))
 def test_whatever_is_written_is_read_back(leaf: Tree, depth: int, count: int) -> None:

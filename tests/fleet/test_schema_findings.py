@@ -67,7 +67,7 @@ def paths(tree: Tree, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
     return found
 
 
-@settings(max_examples=often(100), derandomize=True, deadline=None)
+@settings(max_examples=often(100))
 @given(st.data())
 def test_the_validators_agree_on_anything(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(ALL))

@@ -80,7 +80,7 @@ _SEGMENT = st.text(
 ).filter(lambda part: part not in {".", ".."} and part.lower() != ".git" and "git~" not in part.lower())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     files=st.dictionaries(st.builds("derived/{}/{}".format, _SEGMENT, _SEGMENT), st.binary(max_size=100), max_size=5)
 )

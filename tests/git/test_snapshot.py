@@ -95,7 +95,7 @@ _NAMES = st.text(
 ).filter(lambda name: name not in {".", ".."} and name.lower() != ".git" and "git~" not in name.lower())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(names=st.sets(_NAMES, min_size=1, max_size=8), content=st.binary(max_size=200))
 def test_every_path_is_either_read_or_reported(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], content: bytes

@@ -344,7 +344,7 @@ def _loose(type_: Type) -> bool:
     return str(type_).startswith(("type_param", "dyn"))
 
 
-@settings(max_examples=often(60), derandomize=True, deadline=None)
+@settings(max_examples=often(60))
 @given(st.integers(0, 2**32))
 def test_no_composed_expression_does_more_than_it_pays(seed: int) -> None:
     random = Random(seed)

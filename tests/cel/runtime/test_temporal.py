@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster import cel
@@ -31,7 +31,6 @@ def test_order_is_that_of_the_nanoseconds(a: int, b: int, compare: Callable[[Any
     assert compare(span(a), span(b)) == compare(a, b)
 
 
-@settings(deadline=None)  # the first of them builds the parser
 @given(NANOSECONDS, NANOSECONDS)
 def test_arithmetic_is_that_of_the_nanoseconds(a: int, b: int) -> None:
     variables = {"t": instant(a), "u": instant(b), "d": span(b)}

@@ -272,7 +272,7 @@ def write(tree: dict[str, Tree], random: Random) -> str:
 
 
 randoms = st.randoms(use_true_random=False)
-SETTINGS = settings(max_examples=often(50), derandomize=True, deadline=None)
+SETTINGS = settings(max_examples=often(50))
 
 
 @SETTINGS

@@ -178,7 +178,7 @@ def test_tricky_strings_are_read_back_by_both_versions_of_yaml(text: str) -> Non
     check({"a": text, text: [text, {text: text}, [text]]})
 
 
-@settings(max_examples=often(130), derandomize=True, deadline=None)
+@settings(max_examples=often(130))
 @given(mappings)
 def test_every_tree_is_read_back_by_both_versions_of_yaml(tree: dict[str, Tree]) -> None:
     check(tree)
@@ -210,7 +210,7 @@ def test_a_long_key_on_one_line_is_read_back() -> None:
     assert yaml.safe_load(emit(tree, block_depth=1)) == tree
 
 
-@settings(max_examples=often(130), deadline=None)
+@settings(max_examples=often(130))
 @given(tree=mappings, block_depth=st.integers(1, 5))
 def test_every_reader_reads_what_is_on_one_line_back(tree: dict[str, Tree], block_depth: int) -> None:
     text = emit(tree, block_depth=block_depth)

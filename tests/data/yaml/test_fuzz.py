@@ -159,7 +159,7 @@ def check(data: bytes, label: str) -> Loaded:
     return loaded
 
 
-@settings(max_examples=often(500), derandomize=True, deadline=None)
+@settings(max_examples=often(500))
 @given(files, labels)
 @example(SAMPLE, "a.yaml")
 @example(b"a: !<tag:yaml.org,2002:str> x", "a.yaml")
@@ -171,7 +171,7 @@ def test_only_problems_come_out(data: bytes, label: str) -> None:
         assert [shape(document.body) for document in loaded.documents] == [shape(tree) for tree in others]
 
 
-@settings(max_examples=often(100), derandomize=True, deadline=None)
+@settings(max_examples=often(100))
 @given(
     files,
     st.sampled_from([(), ("a",), ("kind",), ("spec", "list", 0), ("b", "c")]),

@@ -104,7 +104,7 @@ def leaves(tree: Tree, path: Path = ()) -> list[tuple[Path, Tree]]:
     return [(path, tree), *(leaf for step, child in children for leaf in leaves(child, (*path, step)))]
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=100)
 @given(mappings)
 def test_every_path_of_a_tree_is_found(tree: dict[str, Tree]) -> None:
     text = emit(tree)

@@ -121,7 +121,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters
 
 
 @needs_nginx
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     paths=st.lists(st.tuples(TEXT, st.sampled_from(["Exact", "Prefix", "ImplementationSpecific"])), max_size=4),
     cluster=st.text(max_size=20),

@@ -150,7 +150,7 @@ def test_what_muster_does_not_write_is_no_comment(more: str) -> None:
 names = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=30)), min_size=1, max_size=30)
 
 
-@settings(max_examples=often(20), deadline=None)
+@settings(max_examples=often(20))
 @given(names, st.sampled_from(HOSTILE))
 def test_nothing_in_a_fleet_changes_what_the_page_consists_of(found: list[str], text: str) -> None:
     def page(named: list[str], said: str) -> str:

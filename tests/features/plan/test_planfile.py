@@ -98,7 +98,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=often(35), deadline=None)
+@settings(max_examples=often(35))
 @given(st.sampled_from(sorted(document())), trees, st.booleans())
 def test_whatever_a_field_holds(tmp_path_factory: pytest.TempPathFactory, field: str, tree: Tree, inside: bool) -> None:
     found = document()

@@ -43,7 +43,7 @@ spec: {}
 
 _clusters = st.sets(st.integers(0, 11).map(lambda number: f"c{number:02}"))
 _steps = st.lists(st.tuples(_clusters, _clusters, st.sampled_from([1, 5, 11])), min_size=1, max_size=5)
-_slow = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_slow = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_a_region_of_three_goes_dark_and_fails_over() -> None:

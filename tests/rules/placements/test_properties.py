@@ -21,9 +21,7 @@ from tests.support.examples import often
 Json = Any
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OCM = "cluster.open-cluster-management.io"
-PROFILE = settings(
-    max_examples=often(20), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+PROFILE = settings(max_examples=often(20), suppress_health_check=[HealthCheck.too_slow])
 
 
 @dataclass(frozen=True)

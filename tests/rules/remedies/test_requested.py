@@ -72,7 +72,7 @@ def _remedy(status: str, actions: list[str]) -> str:
 _situation = st.tuples(_status, st.none() | st.tuples(_status, st.lists(_action, min_size=1, max_size=2)))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_situation, min_size=1, max_size=4).filter(lambda history: history[-1][0] != "Unknown"))
 def test_where_there_is_news_what_was_before_does_not_matter(
     history: list[tuple[str, tuple[str, list[str]] | None]],

@@ -84,7 +84,7 @@ def counting(done: Run) -> Tree:
 words = st.tuples(st.integers(1, 4), st.integers(-1900, 310), st.sampled_from(("True", "False", "Unknown")))
 
 
-@settings(max_examples=often(10), deadline=None)
+@settings(max_examples=often(10))
 @given(st.lists(words, min_size=1, max_size=5, unique_by=lambda word: word[:2]), st.randoms(use_true_random=False))
 def test_order_files_and_repetition_do_not_matter(said: list[tuple[int, int, str]], chance: object) -> None:
     shuffled = list(said)
