@@ -184,15 +184,15 @@ THROUGH = {
     "run": {
         "cli/test_progress.py": "progress",
         "features/explain/test_explain.py": "explained",
-        "features/notify/test_notify.py": "changes/noticed",
-        "features/plan/test_cli.py": "changes/comparison",
-        "features/plan/test_plan.py": "changes/placed",
+        "features/notify/test_notify.py": "transitions/notices",
+        "features/plan/test_cli.py": "transitions/compare_revisions",
+        "features/plan/test_plan.py": "transitions/placement_moves",
         "run/parts/test_affected.py": "parts/growing",
         "run/shards/test_sharded.py": "shards/gathered shards/shard shards/evaluation",
         "run/test_uncommitted.py": "checking",
         "run/test_unrest.py": "settle",
-        "run/test_incremental.py": "answer collector evaluate homes look question run scope "
-        "memo/figures memo/state parts/part",
+        "run/test_incremental.py": "answer collector evaluate full_and_partial neighbourhood_records question run "
+        "scope memo/figures memo/state parts/part",
     },
 }
 

@@ -27,7 +27,7 @@ from muster.data.agentref import (
         ("refs/muster/from/eu/relays/edge~a", "from eu/relays/edge~a", "a"),
     ],
 )
-def test_who_speaks(ref: str, short: str, cluster: str) -> None:
+def test_cluster_of_a_ref(ref: str, short: str, cluster: str) -> None:
     assert (short_name(ref), speaks_for(ref), cluster_of(short)) == (short, cluster, cluster)
     if ref.startswith("refs/heads/agents"):
         assert agent_ref(cluster) == ref
@@ -61,7 +61,7 @@ def test_who_speaks(ref: str, short: str, cluster: str) -> None:
         "refs/heads/agents/a~b",
     ],
 )
-def test_who_speaks_for_nobody(ref: str) -> None:
+def test_refs_of_no_agent(ref: str) -> None:
     assert speaks_for(ref) == ""
 
 

@@ -7,11 +7,11 @@ from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.printable import without_secrets
 from muster.features.test.memory import MemorySnapshot
 from muster.git.errors import RepositoryError, explain
-from muster.run.change import Change
-from muster.run.changes.changes import commit_message
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.facts import Fact
 from muster.run.settle import settle
+from muster.run.transition import Transition
+from muster.run.transitions.transitions import commit_message
 from tests.support.example import NOON
 
 
@@ -62,7 +62,7 @@ def test_a_commit_tells_no_password() -> None:
     settled = settle(MemorySnapshot({}), NOON)
     id_ = MANAGED_CLUSTER.id("a")
     note = "cannot reach https://ada:t0ken@host/\nMuster-Now: x"
-    told = Change(id_, Fact("condition", "Ready", "True"), Fact("condition", "Ready", "False", note))
+    told = Transition(id_, Fact("condition", "Ready", "True"), Fact("condition", "Ready", "False", note))
     message = commit_message(settled.last, [told])
     assert "t0ken" not in message
     assert "\nMuster-Now: x" not in message

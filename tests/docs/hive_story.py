@@ -6,8 +6,8 @@ from muster.cli.columns import rows
 from muster.cli.table import table_text
 from muster.data.times import format_time
 from muster.features.test.memory import MemorySnapshot
-from muster.run.changes.changes import commit_message
 from muster.run.settle import settle
+from muster.run.transitions.transitions import commit_message
 from tests.support.pool_story import at, story
 
 FLEET = """\

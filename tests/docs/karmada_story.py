@@ -1,7 +1,7 @@
 """The two outages that docs/karmada.md tells, played: the text that muster gives at each point, by its name."""
 
 import muster
-from muster.run.changes.changes import changes, commit_message
+from muster.run.transitions.transitions import commit_message, transitions_of
 from tests.support.outages import Fleet
 
 DERIVED = "derived/fleets/fleet.yaml"
@@ -29,4 +29,4 @@ def story() -> dict[str, str]:
 
 def _message(run: muster.Run) -> str:
     """The commit message without its trailers."""
-    return commit_message(run, changes(run.fleet)).partition("\n\nMuster-Now")[0] + "\n"
+    return commit_message(run, transitions_of(run.fleet)).partition("\n\nMuster-Now")[0] + "\n"

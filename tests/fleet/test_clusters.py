@@ -29,7 +29,7 @@ ACCEPTED, JOINED = "HubAcceptedManagedCluster", "ManagedClusterJoined"
         (NODE_POOL, None, None, "True", "True", "headline"),
     ],
 )
-def test_how_it_stands(
+def test_state_of_a_cluster(
     kind: Kind, accepted: str | None, joined: str | None, headline: str | None, state: str, since: str
 ) -> None:
     said = {ACCEPTED: ("accepted", accepted), JOINED: ("joined", joined), kind.headline: ("headline", headline)}

@@ -15,7 +15,7 @@ from muster.data.kinds import (
     REMEDY,
 )
 from muster.data.tree import Tree
-from muster.fleet.neighbourhoods import homes, neighbourhoods
+from muster.fleet.neighbourhoods import neighbourhood_names, neighbourhoods
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 
@@ -31,7 +31,7 @@ def view(*objects: Object) -> View:
 
 
 @pytest.mark.parametrize(
-    ("obj", "home"),
+    ("obj", "neighbourhood"),
     [
         pytest.param(of(MANAGED_CLUSTER.id("a")), "a", id="a cluster"),
         pytest.param(of(KARMADA_CLUSTER.id("a")), "a", id="Karmada's"),
@@ -46,13 +46,13 @@ def view(*objects: Object) -> View:
         pytest.param(of(REMEDY.id("r")), "", id="what has none"),
     ],
 )
-def test_where_an_object_belongs(obj: Object, home: str) -> None:
-    assert homes(view(obj)).of == {obj.id: home}
+def test_where_an_object_belongs(obj: Object, neighbourhood: str) -> None:
+    assert neighbourhood_names(view(obj)).of == {obj.id: neighbourhood}
 
 
 def test_what_is_only_derived_belongs_by_its_namespace() -> None:
     lease, cluster = LEASE.id("managed-cluster-lease", "a"), MANAGED_CLUSTER.id("gone")
-    found = homes(View({}, {lease: {}, cluster: {}}))
+    found = neighbourhood_names(View({}, {lease: {}, cluster: {}}))
     assert found.of == {lease: "a", cluster: "gone"}
 
 

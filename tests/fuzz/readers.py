@@ -56,8 +56,8 @@ from muster.rules.effects.budget import parse_override
 from muster.rules.placements.candidates import approximate
 from muster.rules.policies.environments import Bounds, policy_environment
 from muster.rules.policies.selectors import LabelSelector
-from muster.run.changes.changes import plain
 from muster.run.shards import cutting
+from muster.run.transitions.transitions import plain
 from tests.fuzz.targets import TARGETS
 
 Read = Callable[[str], object]

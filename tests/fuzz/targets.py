@@ -42,9 +42,9 @@ from muster.git.signatures.signature import sealed, signing_key
 from muster.git.store.objects import commit_text
 from muster.rules.policies import csr
 from muster.rules.policies.environments import UNBOUNDED, policy_environment
-from muster.run.homes import read_summaries
 from muster.run.memo.records import RunRecord, StoredSummary
-from muster.run.memo.state import File, Home, RunState, open_state
+from muster.run.memo.state import File, NeighbourhoodRecord, RunState, open_state
+from muster.run.neighbourhood_records import read_summaries
 from muster.run.settle import settle
 from tests.support.authority import new_authority
 from tests.support.example import EXAMPLE, NOON
@@ -171,7 +171,7 @@ def _all_of(state: RunState) -> object:
             state.context(),
             state.summaries((), read_summaries),
             list(state.findings(())),
-            state.words()["lease"],
+            state.last_reports()["lease"],
         ]
     )
 
@@ -325,7 +325,7 @@ def _states() -> Iterable[bytes]:
         path = Path(folder, "own", "state.sqlite")
         state = open_state(path)
         assert state is not None
-        known = Home(
+        known = NeighbourhoodRecord(
             "one",
             frozenset(("one", "alias")),
             frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
@@ -338,7 +338,7 @@ def _states() -> Iterable[bytes]:
             summary=encode(StoredSummary((), (), (), (), ())),
             totals={"clusters": 1},
             findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),),
-            words={"lease": [1]},
+            last_reports={"lease": [1]},
         )
         state.replace(RunRecord("x", 1), [known], None)
         state.close()

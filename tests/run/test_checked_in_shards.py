@@ -11,8 +11,8 @@ import pytest
 from muster.dataclass import dataclass
 from muster.fleet.clusters import CLUSTER_SET
 from muster.git.repository import open_repository
-from muster.run.homes import ORPHANS
 from muster.run.memo.state import RunState, open_state
+from muster.run.neighbourhood_records import ORPHANS
 from muster.run.shards import sharded
 from muster.run.shards.evaluation import evaluate_shard
 from muster.run.shards.executors import Executor, Processes
@@ -54,7 +54,7 @@ def content(state: RunState) -> object:
     facts = state.facts()
     if facts is None:
         return None
-    homes = [
+    neighbourhoods = [
         (
             known.name,
             known.shared,
@@ -65,7 +65,11 @@ def content(state: RunState) -> object:
         )
         for number, known in state.kept(range(1000)).items()
     ]
-    return replace(facts, totals=_without_orphans(facts.totals)), sorted(homes), sorted(state.findings(()), key=repr)
+    return (
+        replace(facts, totals=_without_orphans(facts.totals)),
+        sorted(neighbourhoods),
+        sorted(state.findings(()), key=repr),
+    )
 
 
 def _without_orphans(totals: Mapping[str, int]) -> dict[str, int]:

@@ -21,10 +21,10 @@ from muster.features.page.overview import ClusterRows
 from muster.fleet.derived import derived_body
 from muster.rules.policies.lazy import Witness
 from muster.run.answer import RunAnswer, figures
-from muster.run.changes.noticed import notices_of
 from muster.run.cluster_summary import ClusterSummary, conditions_of
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run, Settled
+from muster.run.transitions.notices import notices_of
 from tests.support.git import Content
 from tests.support.living import Living, cluster, lease
 

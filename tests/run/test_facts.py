@@ -7,10 +7,10 @@ import pytest
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME
 from muster.fleet.clusters import CLUSTER_SET
-from muster.run.change import Change
-from muster.run.changes.changes import object_changes
-from muster.run.changes.subjects import subject_line
 from muster.run.facts import facts_of
+from muster.run.transition import Transition
+from muster.run.transitions.subjects import subject_line
+from muster.run.transitions.transitions import object_changes
 
 Body = dict[str, Any]
 TAINT = {"key": "dedicated", "effect": "NoSelect"}
@@ -21,7 +21,7 @@ def told(kind: str, before: Body, after: Body) -> tuple[list[str], str]:
     id_ = BY_NAME[kind].id("o") if not BY_NAME[kind].namespaced else BY_NAME[kind].id("o", "ns")
     old, new = (facts_of({"kind": kind, **body}) for body in (before, after))
     differing = [label for label in {**old, **new} if old.get(label) != new.get(label)]
-    changes = [Change(id_, old.get(label), new.get(label)) for label in differing]
+    changes = [Transition(id_, old.get(label), new.get(label)) for label in differing]
     return [str(change).removeprefix(f"{id_}: ") for change in changes], subject_line(changes)
 
 
@@ -179,12 +179,12 @@ def test_a_broken_pool_cluster_that_goes_says_why() -> None:
 
 
 def test_a_subject_names_objects_and_puts_what_is_worst_first() -> None:
-    def change(name: str, status: str) -> Change:
+    def change(name: str, status: str) -> Transition:
         fact = facts_of({"kind": "ManagedCluster", **condition(AVAILABLE, status)})[f"condition {AVAILABLE}"]
-        return Change(BY_NAME["ManagedCluster"].id(name), None, fact)
+        return Transition(BY_NAME["ManagedCluster"].id(name), None, fact)
 
     generation = facts_of({"metadata": {"generation": 2}})["generation"]
-    further = [Change(ObjectId("", "Lease", "x", "y"), None, generation), change("d", "True")]
+    further = [Transition(ObjectId("", "Lease", "x", "y"), None, generation), change("d", "True")]
     assert subject_line([change("a", "True"), change("b", "Unknown"), change("c", "Unknown"), *further]) == (
         "b and c Unknown; a and d available"
     )
@@ -252,4 +252,4 @@ def test_bookkeeping_is_in_a_subject_only_where_nothing_else_happened(
         )
     )
     available = facts_of({"kind": "ManagedCluster", **condition(AVAILABLE, "True")})[f"condition {AVAILABLE}"]
-    assert subject_line([*changes, Change(BY_NAME["ManagedCluster"].id("p"), None, available)]) == "p available"
+    assert subject_line([*changes, Transition(BY_NAME["ManagedCluster"].id("p"), None, available)]) == "p available"

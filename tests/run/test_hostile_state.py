@@ -15,18 +15,18 @@ from muster.run.memo.state import companions, open_state
 from tests.support.living import Living, told
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS name, i AS value FROM n"
-TABLES = ("facts", "homes", "words", "failures", "steps", "names", "files")
+TABLES = ("facts", "neighbourhoods", "last_reports", "failures", "steps", "names", "files")
 #: What a column may hold that its readers do not expect: SQLite keeps any value in any column.
 VALUES = {
-    "homes.name": ("x''",),
-    "homes.digest": ("x'00'",),
-    "homes.summary": ("'text'", "7", "x''"),
-    "homes.totals": ("7",),
-    "homes.findings": ("7", "'text'"),
+    "neighbourhoods.name": ("x''",),
+    "neighbourhoods.digest": ("x'00'",),
+    "neighbourhoods.summary": ("'text'", "7", "x''"),
+    "neighbourhoods.totals": ("7",),
+    "neighbourhoods.findings": ("7", "'text'"),
     "facts.value": ("'text'", "7", "1.5"),
     "names.name": ("x'ff'",),
-    "homes.shared": ("'text'", "x'00'"),
-    "words.second": ("'text'", "1.5", "9e99"),
+    "neighbourhoods.shared": ("'text'", "x'00'"),
+    "last_reports.second": ("'text'", "1.5", "9e99"),
 }
 
 
@@ -72,8 +72,8 @@ def statements() -> Iterator[str]:
         yield f"DROP TABLE {table}"
         yield f"DROP TABLE {table}; CREATE TABLE {table} (name, value)"
         yield f"ALTER TABLE {table} ADD COLUMN more GENERATED ALWAYS AS (1) VIRTUAL"
-        yield f"CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM homes; END"
-    yield "DROP INDEX homes_due; CREATE INDEX homes_due ON homes (due) WHERE due IS NULL"
+        yield f"CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM neighbourhoods; END"
+    yield "DROP INDEX neighbourhoods_due; CREATE INDEX neighbourhoods_due ON neighbourhoods (due) WHERE due IS NULL"
     yield "CREATE VIEW more AS SELECT 1"
     yield "CREATE VIRTUAL TABLE more USING fts5(a)"
     yield "".join(f"CREATE TABLE more{number} (a);" for number in range(300))

@@ -1,7 +1,7 @@
 """Warm runs decide what cold ones do: the same files, transitions, findings, held effects, pulses, horizon and message.
 
 The first two tests let a fleet live for some steps and compare after each. They have found an invalidation that was
-broken on purpose: with neighbourhoods that are due left out of `Touched.homes` a lease that ran out went unnoticed
+broken on purpose: with neighbourhoods that are due left out of `Touched.neighbourhoods` a lease that ran out went unnoticed
 (the third test breaks it so again); and, while this was written, effects that a budget held and that were missing from
 what an unmoved run says.
 """
@@ -235,7 +235,7 @@ def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.Mo
     real = affected.touched_since
 
     def forgetful(question: Question, state: RunState, facts: RunRecord) -> Touched:
-        return replace(real(question, state, facts), homes=frozenset())
+        return replace(real(question, state, facts), neighbourhoods=frozenset())
 
     living, state = Living.small(tmp_path / "fleet", 1, 6), state_in(tmp_path)
     live(living, state, 1)
@@ -574,9 +574,9 @@ class TestState:
         [
             ("facts SET value", "name = 'record'"),
             ("facts SET value", "name = 'version'"),
-            ("homes SET summary", "NOT shared"),
-            ("homes SET totals", "TRUE"),
-            ("homes SET findings", "TRUE"),
+            ("neighbourhoods SET summary", "NOT shared"),
+            ("neighbourhoods SET totals", "TRUE"),
+            ("neighbourhoods SET findings", "TRUE"),
         ],
     )
     def test_a_damaged_value_is_decided_anew(self, living: Living, tmp_path: Path, column: str, rows: str) -> None:
@@ -670,9 +670,11 @@ def test_what_is_kept_in_memory_of_a_summary_is_of_its_text(tmp_path: Path) -> N
 
     first = state.summaries((), read)
     assert len(made) == len(first) > 6
-    home = next(name for name, text in first.items() if "c00" in name)
+    neighbourhood = next(name for name, text in first.items() if "c00" in name)
     with sqlite3.connect(state._path) as db:
-        db.execute("UPDATE homes SET summary = ?, digest = 'another' WHERE name = ?", (b"another", home))
+        db.execute(
+            "UPDATE neighbourhoods SET summary = ?, digest = 'another' WHERE name = ?", (b"another", neighbourhood)
+        )
     made.clear()
-    assert state.summaries((), read) == {**first, home: b"another"}
-    assert made == [home]
+    assert state.summaries((), read) == {**first, neighbourhood: b"another"}
+    assert made == [neighbourhood]

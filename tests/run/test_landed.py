@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.run.homes import KeptNeighbourhoods
+from muster.run.full_and_partial import run_whole
 from muster.run.incremental import answer
-from muster.run.look import run_whole
-from muster.run.memo.state import Home
+from muster.run.memo.state import NeighbourhoodRecord
+from muster.run.neighbourhood_records import KeptNeighbourhoods
 from tests.run.test_incremental import state_in
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES
@@ -28,27 +28,27 @@ def lasting(living: Living, steps: int) -> int:
         assert not again.settled.files, lived
         if found.kept is None or again.kept is None or found.facts is None or not found.facts.steady:
             continue
-        after = {home.name: home for home in again.kept.homes}
-        for home in found.kept.homes:
-            if all(file.blob for file in home.written):
-                assert _record(home) == _record(after[home.name]), lived
-                count += len(home.written)
+        after = {neighbourhood.name: neighbourhood for neighbourhood in again.kept.records}
+        for neighbourhood in found.kept.records:
+            if all(file.blob for file in neighbourhood.written):
+                assert _record(neighbourhood) == _record(after[neighbourhood.name]), lived
+                count += len(neighbourhood.written)
     return count
 
 
-def _record(home: Home) -> object:
+def _record(neighbourhood: NeighbourhoodRecord) -> object:
     """What must be the same. What a cluster asked of budgets it does not ask again."""
     return (
-        home.names,
-        home.files,
-        home.shared,
-        home.troubled,
-        home.due,
-        home.settled,
-        home.totals,
-        home.findings,
-        home.words,
-        home.failures,
+        neighbourhood.names,
+        neighbourhood.files,
+        neighbourhood.shared,
+        neighbourhood.troubled,
+        neighbourhood.due,
+        neighbourhood.settled,
+        neighbourhood.totals,
+        neighbourhood.findings,
+        neighbourhood.last_reports,
+        neighbourhood.failures,
     )
 
 
@@ -93,4 +93,6 @@ def test_kept_neighbourhoods_name_what_was_written(tmp_path: Path) -> None:
     living = Living.small(tmp_path / "fleet", 3, 4)
     found = run_whole(living.question(), "asked")
     assert isinstance(found.kept, KeptNeighbourhoods)
-    assert {file.path for home in found.kept.homes for file in home.written} == found.settled.files.keys()
+    assert {
+        file.path for neighbourhood in found.kept.records for file in neighbourhood.written
+    } == found.settled.files.keys()

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 
-from muster.run.changes.changes import commit_message
+from muster.run.transitions.transitions import commit_message
 from tests.support.example import NOON
 from tests.support.git import Content, new_repository
 from tests.support.living import REMEDY, Living, cluster, lease, observed

@@ -9,10 +9,10 @@ from muster.git.agents.listing import local_agent_refs
 from muster.git.record.draft import HeardNow, draft_record
 from muster.git.record.reading import heard_at
 from muster.git.repository import Repository
-from muster.run.changes.changes import commit_message
-from muster.run.look import run_whole
+from muster.run.full_and_partial import run_whole
 from muster.run.recorded import question_of
 from muster.run.run import Settled
+from muster.run.transitions.transitions import commit_message
 from tests.support.example import NOON
 from tests.support.living import Living, told
 

@@ -19,13 +19,13 @@ from muster.data.kinds import FLEET
 from muster.data.tree import Tree, dig
 from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import Repository, open_repository
-from muster.run.changes.changes import commit_message
 from muster.run.incremental import answer
 from muster.run.memo.state import RunState, open_state
 from muster.run.question import Question, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
 from muster.run.shards.sharded import decide_in_shards
+from muster.run.transitions.transitions import commit_message
 from tests.run.shuffled import Shuffled
 from tests.support import subjects
 from tests.support.breakages import edit_of

@@ -26,11 +26,11 @@ from muster.features.plan.plan import plan_document, result_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import RetryPatience
 from muster.git.memory.pulses import PulseMemory, decoded, encoded
-from muster.run.changes.changes import commit_message
-from muster.run.changes.subjects import subject_line
 from muster.run.checking import check_snapshot
 from muster.run.run import Run, Settled
 from muster.run.settle import settle
+from muster.run.transitions.subjects import subject_line
+from muster.run.transitions.transitions import commit_message
 from tests.support.example import EXAMPLE, NOON
 from tests.support.mutations import Broken, Files, Mutator
 

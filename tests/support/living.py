@@ -26,10 +26,10 @@ from muster.git.fastimport import build_commit
 from muster.git.landing.commit import advance
 from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository, open_repository
-from muster.run.changes.changes import commit_message
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.settle import settle
+from muster.run.transitions.transitions import commit_message
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Content, Repo, copy, new_repository
 from tests.support.happenings import MORE, adapter_report, payload

@@ -11,7 +11,7 @@ from muster.data.yaml.emitter import emit
 
 if TYPE_CHECKING:
     from muster.data.decision import Held
-    from muster.run.change import Change
+    from muster.run.transition import Transition
 
 
 def yaml_stream(trees: Iterable[Tree]) -> str:
@@ -24,7 +24,7 @@ def object_document(id_: ObjectId) -> dict[str, Tree]:
     return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
 
 
-def change_document(change: "Change") -> Tree:
+def change_document(change: "Transition") -> Tree:
     """Return a change with the rule that caused it."""
     return {
         "object": object_document(change.object),

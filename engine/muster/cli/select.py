@@ -8,7 +8,7 @@ from muster.data.kinds import CLUSTERS, Kind, UnknownKind, kinds_named
 from muster.data.tree import Tree, dig
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.incremental import Wanted
-from muster.run.question import default_home
+from muster.run.question import default_neighbourhood
 from muster.run.run import Run
 
 
@@ -44,7 +44,7 @@ def wanted(target: str) -> Wanted | None:
         if any(kind.namespaced for kind in kinds) and not namespace:
             return None  # it may be in any
         ids = [kind.id(name, namespace) for kind in kinds]
-        return Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}))
+        return Wanted(frozenset({str(id_) for id_ in ids} | {default_neighbourhood(id_) for id_ in ids}))
     summed_up = all(kind in CLUSTERS or kind not in OF_CLUSTERS for kind in kinds)
     return Wanted(wide=True) if summed_up else None
 

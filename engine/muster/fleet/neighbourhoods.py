@@ -34,7 +34,7 @@ def cluster_of(obj: Object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class NeighbourhoodNames:
     """The neighbourhood of each object, and of each name that is used for one. A neighbourhood is called by its first
     name."""
 
@@ -42,22 +42,22 @@ class Homes:
     names: Mapping[str, str]
 
 
-def homes(view: View) -> Homes:
+def neighbourhood_names(view: View) -> NeighbourhoodNames:
     """Return the neighbourhoods of a view's objects."""
-    by_object = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
+    by_object = {id_: _neighbourhood(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
     first = _merged({*by_object.values()}, _links(view, by_object))
-    return Homes({id_: first[home] for id_, home in by_object.items()}, first)
+    return NeighbourhoodNames({id_: first[neighbourhood] for id_, neighbourhood in by_object.items()}, first)
 
 
 def neighbourhoods(view: View) -> Mapping[str, View]:
     """Return the neighbourhoods of a view by name, sorted."""
     members: dict[str, set[ObjectId]] = {}
-    for id_, home in homes(view).of.items():
-        members.setdefault(home, set()).add(id_)
+    for id_, neighbourhood in neighbourhood_names(view).of.items():
+        members.setdefault(neighbourhood, set()).add(id_)
     return {name: view.only(ids) for name, ids in sorted(members.items())}
 
 
-def _home(view: View, id_: ObjectId) -> str:
+def _neighbourhood(view: View, id_: ObjectId) -> str:
     """The cluster of an object; by namespace if it exists in derived files only."""
     if kind_of(id_) in STEPPING:
         return str(id_)
@@ -71,24 +71,27 @@ def _home(view: View, id_: ObjectId) -> str:
     return cluster_of(obj)
 
 
-def _links(view: View, homes: Mapping[ObjectId, str]) -> Iterator[tuple[str, str]]:
-    """Pairs of homes that share an object: a report with its present and former target; a Lease in one cluster's place
-    that names another."""
+def _links(view: View, neighbourhoods: Mapping[ObjectId, str]) -> Iterator[tuple[str, str]]:
+    """Pairs of neighbourhoods that share an object: a report with its present and former target; a Lease in one
+    cluster's place that names another."""
     for accepted in stored_reports(view).values():
-        yield homes[accepted.holder], _home_of_target(homes, accepted.target)
+        yield neighbourhoods[accepted.holder], _neighbourhood_of_target(neighbourhoods, accepted.target)
     for id_, obj in view.objects.items():
         if obj.kind is LEASE and id_.name == LEASE_NAME:
-            yield homes[id_], id_.namespace
+            yield neighbourhoods[id_], id_.namespace
         resource = dig(obj.body, "spec", "resource")
         kind = TARGETS.get(str(dig(resource, "kind")))
         if kind is not None and isinstance(name := dig(resource, "name"), str):
             namespace = dig(resource, "namespace") if kind is NODE_POOL else ""
             target = kind.id(name, (namespace if isinstance(namespace, str) else "") or id_.namespace)
-            yield homes[id_], _home_of_target(homes, target if kind is NODE_POOL else kind.id(name))
+            yield (
+                neighbourhoods[id_],
+                _neighbourhood_of_target(neighbourhoods, target if kind is NODE_POOL else kind.id(name)),
+            )
 
 
-def _home_of_target(homes: Mapping[ObjectId, str], target: ObjectId) -> str:
-    return homes.get(target, target.name if is_cluster(target) else target.namespace)
+def _neighbourhood_of_target(neighbourhoods: Mapping[ObjectId, str], target: ObjectId) -> str:
+    return neighbourhoods.get(target, target.name if is_cluster(target) else target.namespace)
 
 
 def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, str]:

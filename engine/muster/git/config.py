@@ -97,8 +97,8 @@ def _programs(repository: Repository, place: Path) -> Iterator[str]:
     yield from (key for key in keys if matches_any(_KEYS, key))
 
 
-_NOBODY: Final = ("muster", "muster@localhost")
-_FALLBACK: Final = ("-c", f"user.name={_NOBODY[0]}", "-c", f"user.email={_NOBODY[1]}")
+_FALLBACK_AUTHOR: Final = ("muster", "muster@localhost")
+_FALLBACK: Final = ("-c", f"user.name={_FALLBACK_AUTHOR[0]}", "-c", f"user.email={_FALLBACK_AUTHOR[1]}")
 _NOT_PLAIN: Final = frozenset("\n<>")
 _WHOLE_SECOND: Final = "%Y-%m-%dT%H:%M:%SZ"
 _FIRST_YEAR, _LAST_YEAR = 1970, 2099
@@ -120,7 +120,7 @@ def identity(repository: Repository, role: str) -> str:
     """
     name, mail = _set_for(repository, role, "name"), _set_for(repository, role, "email")
     if (name is None or mail is None) and not _sets_roles_apart(repository):
-        name, mail = _NOBODY
+        name, mail = _FALLBACK_AUTHOR
     date = _date(repository.git.environ.get(f"GIT_{role}_DATE"))
     if name is not None and mail is not None and _is_plain(name) and _is_plain(mail) and date is not None:
         return f"{name} <{mail}> {int(date.timestamp())} {date:%z}"

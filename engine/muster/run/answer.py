@@ -17,20 +17,20 @@ from muster.rules.effects.budget import Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.given import GivenTerms
 from muster.rules.heartbeats.durations import LeaseFloor
-from muster.run.homes import KeptNeighbourhoods
 from muster.run.memo.figures import (
     ROLLOUT_PREFIX,
     TOTAL_PREFIX,
-    last_words,
+    last_reports,
     rollout_named,
     rollout_totals,
-    sorted_words,
+    sorted_reports,
     status_named,
     status_of,
 )
 from muster.run.memo.provisional import Provisional
 from muster.run.memo.records import RunInputs, RunRecord, digest
 from muster.run.memo.state import RunState
+from muster.run.neighbourhood_records import KeptNeighbourhoods
 from muster.run.question import Question, names_of, tips_of, withheld_of
 from muster.run.run import Settled
 from muster.run.settle import goes_on
@@ -59,11 +59,11 @@ class RunAnswer:
         """Record it. What cannot be recorded is dropped."""
         try:
             if self.rest is not None and self.facts is not None and self.kept is not None:
-                self.rest.replaces(state, self.facts, self.kept.homes, self.gone or (), self.kept.steps)
+                self.rest.replaces(state, self.facts, self.kept.records, self.gone or (), self.kept.steps)
             elif self.facts is not None and self.kept is not None:
                 kept = self.kept
                 state.replace(
-                    self.facts, kept.homes, self.gone, kept.steps, all_steps=kept.all_steps, landed=not self.resumes
+                    self.facts, kept.records, self.gone, kept.steps, all_steps=kept.all_steps, landed=not self.resumes
                 )
             elif self.gone is None:
                 state.drop(self.unkept)
@@ -107,13 +107,13 @@ def facts_of(
 class Figures:
     """`clusters`: the number of each kind in each state (`muster.fleet.clusters`), `none` if nothing is decided.
     `rollouts`: the number of clusters of each Rollout in each state. `frozen`: see `Allowance.frozen`.
-    `words`: see `muster.run.memo.state.RunState.words`."""
+    `last_reports`: see `muster.run.memo.state.RunState.last_reports`."""
 
     clusters: Mapping[tuple[str, str], int]
     rollouts: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
     frozen: Sequence[Tree]
-    words: Mapping[str, "array[int]"]
+    last_reports: Mapping[str, "array[int]"]
 
 
 def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
@@ -124,21 +124,23 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
         allowance = run.terms.of(Allowance) if run.terms else EVERYTHING
         ids = filter(is_cluster, run.fleet.decided)
         rollouts = Counter(rollout_named(name) for id_ in ids for name in rollout_totals(run.fleet, id_))
-        words = sorted_words([last_words(run.fleet, run.fleet.objects.keys())])
-        return Figures(clusters, rollouts, allowance.usage, allowance.frozen, words)
+        reports = sorted_reports([last_reports(run.fleet, run.fleet.objects.keys())])
+        return Figures(clusters, rollouts, allowance.usage, allowance.frozen, reports)
     clusters = Counter({status_named(name): n for name, n in facts.totals.items() if name.startswith(TOTAL_PREFIX)})
     named = {name: n for name, n in facts.totals.items() if name.startswith(ROLLOUT_PREFIX)}
     rollouts = Counter({rollout_named(name): n for name, n in named.items()})
-    return Figures(clusters, rollouts, facts.usage, facts.frozen, _kept_words(answer, state))
+    return Figures(clusters, rollouts, facts.usage, facts.frozen, _kept_reports(answer, state))
 
 
-def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:
+def _kept_reports(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:
     if state is not None:
         try:
-            return state.words()
+            return state.last_reports()
         except sqlite3.Error:
             return {}
-    words: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
+    reports: list[Mapping[str, Iterable[int]]] = []
+    if answer.kept is not None:
+        reports += [record.last_reports for record in answer.kept.records]
     if answer.rest is not None:  # without what shards recorded of those that were decided again
-        words.append(answer.rest.words(answer.gone or ()))
-    return sorted_words(words)
+        reports.append(answer.rest.last_reports(answer.gone or ()))
+    return sorted_reports(reports)

@@ -24,7 +24,7 @@ from muster.run.progress import RunStep, doing
 from muster.run.run import Run
 from muster.run.scope import WHOLE, Scope
 
-NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
+NONE_RESTLESS: Mapping[ObjectId, Finding] = MappingProxyType({})
 
 
 def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
@@ -52,7 +52,7 @@ def evaluate_snapshot(
     snapshot: Snapshot,
     now: datetime,
     published: Memory = NOTHING_PUBLISHED,
-    restless: Mapping[ObjectId, Finding] = NOBODY,
+    restless: Mapping[ObjectId, Finding] = NONE_RESTLESS,
     witness: Witness | None = None,
     scope: Scope = WHOLE,
 ) -> Run:
@@ -66,9 +66,9 @@ def evaluate_snapshot(
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         doing(RunStep.READING)
-        fleet = scope.joined(with_agent_refs(scope.checked(snapshot), snapshot.agents))
+        fleet = scope.with_rest_of_fleet(with_agent_refs(scope.checked(snapshot), snapshot.agents))
         doing(RunStep.DECIDING)
-        return scope.told(
+        return scope.with_earlier_findings(
             decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
         )
 

@@ -25,10 +25,10 @@ from muster.git.trees import count_entries
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.answer import RunAnswer
 from muster.run.collector import without_collection
-from muster.run.homes import KeptNeighbourhoods
-from muster.run.look import rest_wakes, run_part, run_whole
+from muster.run.full_and_partial import rest_wakes, run_part, run_whole
 from muster.run.memo.records import RunRecord
 from muster.run.memo.state import RunState
+from muster.run.neighbourhood_records import KeptNeighbourhoods
 from muster.run.parts.affected import touched_since
 from muster.run.parts.part import FleetPart
 from muster.run.progress import RunStep, doing
@@ -77,15 +77,15 @@ def full_run(question: Question, why: str, workers: "Workers | None" = None) -> 
     if workers is not None and question.decided is not None:  # a work tree is read in place
         executor = workers.executor(count_entries(question.repository, question.commit) + len(question.refs))
     if executor is not None and workers is not None:
-        from muster.run.shards.sharded import Killing, decide_in_shards  # for large fleets
+        from muster.run.shards.sharded import WorkersKilled, decide_in_shards  # for large fleets
 
         try:
             with without_collection():
                 return decide_in_shards(question, why, executor, workers.files)
         except WholeNeeded as needed:
             why = f"{why}; {needed}"
-        except Killing as killing:
-            unread, why = killing.files, f"{why}; workers died of some files"
+        except WorkersKilled as killed:
+            unread, why = killed.files, f"{why}; workers died of some files"
         except RepositoryError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a full run in one process decides the same
@@ -123,14 +123,19 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
         raise WholeNeeded("nothing of that name was there")
     if not touched and not named and not wanted.wide:
         return _unchanged(question, state, facts)
-    chosen = touched.homes | named
-    homes = state.kept(chosen)
-    edited = {file.path for file in state.files(home_ for home_, home in homes.items() if home.steps)} & touched.labels
+    chosen = touched.neighbourhoods | named
+    neighbourhoods = state.kept(chosen)
+    edited = {
+        file.path
+        for file in state.files(neighbourhood_ for neighbourhood_, record in neighbourhoods.items() if record.steps)
+    } & touched.labels
     wide = bool(
         wanted.wide
         or facts.holds
         or facts.totals.get("held")
-        or any(home.wide or home.troubled or (home.steps and id_ in named) for id_, home in homes.items())
+        or any(
+            record.wide or record.troubled or (record.steps and id_ in named) for id_, record in neighbourhoods.items()
+        )
         or any(not path.startswith(FOLDER) for path in edited)
     )
     part = FleetPart(question, state, facts, touched, chosen)

@@ -84,14 +84,14 @@ COMMITTED: Final = FileSource(read_commit)
 class Question:
     """Decide or check a commit, or changes on top of it, with the agents' refs as fetched, as of an instant.
 
-    `heard_or_none` is None if agents' refs are not read at all (the index). `files` says where the files are read.
+    `agent_refs_or_none` is None if agents' refs are not read at all (the index). `files` says where the files are read.
     `beside` are files to evaluate even if they did not change. A `witness` records how expressions were evaluated.
     `resumes`: an earlier run at the same instant did not land, and what it decided holds where nothing changed since.
     """
 
     repository: Repository
     commit: str
-    heard_or_none: "AgentRefs | None"
+    agent_refs_or_none: "AgentRefs | None"
     now: datetime
     remembered: Remembers = NothingRemembered()
     most: float = MOST
@@ -122,24 +122,24 @@ class Question:
     @property
     def heard(self) -> "AgentRefs":
         """The agents' refs as fetched. ValueError if they are not read."""
-        if self.heard_or_none is None:
+        if self.agent_refs_or_none is None:
             raise ValueError("a question about the index reads no agents' refs")
-        return self.heard_or_none
+        return self.agent_refs_or_none
 
     @property
     def hears(self) -> bool:
         """Are agents' refs read?"""
-        return self.heard_or_none is not None
+        return self.agent_refs_or_none is not None
 
     @property
     def refs(self) -> "Sequence[AgentRef]":
         """The agents' refs that are read."""
-        return () if self.heard_or_none is None else self.heard_or_none.refs
+        return () if self.agent_refs_or_none is None else self.agent_refs_or_none.refs
 
     @property
     def agents(self) -> Agents | None:
         """Which agents could be reached; None if their refs are not read."""
-        return None if self.heard_or_none is None else self.heard_or_none.agents
+        return None if self.agent_refs_or_none is None else self.agent_refs_or_none.agents
 
     def snapshot(self, only: Collection[str] | None = None, refs: Refs = None) -> Snapshot:
         """The files to evaluate; with `only` and `refs` just those paths and agents' refs."""
@@ -150,7 +150,7 @@ class Question:
         return read_commit(self, only, refs)
 
 
-def default_home(id_: ObjectId) -> str:
+def default_neighbourhood(id_: ObjectId) -> str:
     """Return the name of an object's neighbourhood, as far as its id tells."""
     if kind_of(id_) in STEPPING:
         return str(id_)
@@ -195,4 +195,4 @@ def _more(ref: "AgentRef") -> str:
 
 def names_of(ids: Iterable[ObjectId]) -> set[str]:
     """Return the names by which to look up the neighbourhoods of objects."""
-    return {name for id_ in ids for name in (default_home(id_), str(id_))}
+    return {name for id_ in ids for name in (default_neighbourhood(id_), str(id_))}

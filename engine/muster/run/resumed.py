@@ -11,7 +11,7 @@ from dataclasses import replace
 from muster.data.ids import ObjectId
 from muster.run.answer import RunAnswer
 from muster.run.memo.state import RunState
-from muster.run.question import default_home
+from muster.run.question import default_neighbourhood
 
 
 def resumes(earlier: RunAnswer, state: RunState, second: int) -> bool:
@@ -51,6 +51,10 @@ def resumed(earlier: RunAnswer, answer: RunAnswer, state: RunState) -> RunAnswer
 
 def _left(state: RunState, ids: Iterable[ObjectId], gone: frozenset[int]) -> set[ObjectId]:
     """The objects whose neighbourhoods are not among those that are gone."""
-    by_id = {id_: (str(id_), default_home(id_)) for id_ in ids}
-    homes = state.homes_of(name for names in by_id.values() for name in names)
-    return {id_ for id_, (name, default) in by_id.items() if homes.get(name, homes.get(default)) not in gone}
+    by_id = {id_: (str(id_), default_neighbourhood(id_)) for id_ in ids}
+    neighbourhoods = state.neighbourhoods_of(name for names in by_id.values() for name in names)
+    return {
+        id_
+        for id_, (name, default) in by_id.items()
+        if neighbourhoods.get(name, neighbourhoods.get(default)) not in gone
+    }

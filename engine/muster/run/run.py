@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from muster.rules.policies.in_force import FleetWithPolicies
     from muster.rules.render import Rendered
     from muster.rules.stages import Terms
-    from muster.run.change import Change
+    from muster.run.transition import Transition
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Settled:
     first: Run
     last: Run
     files: Files
-    changes: "Sequence[Change]"
+    changes: "Sequence[Transition]"
     rested: bool
     faults: frozenset[Finding] = frozenset()
 

@@ -18,10 +18,10 @@ class Scope(Protocol):
     def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
         """Assemble and check a snapshot, or the part to be decided."""
 
-    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+    def with_rest_of_fleet(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
         """Add what is known of the rest of the fleet, after the agents' reports."""
 
-    def told(self, run: Run) -> Run:
+    def with_earlier_findings(self, run: Run) -> Run:
         """Add the last run's findings about the rest of the fleet."""
 
 
@@ -31,10 +31,10 @@ class _Whole:
     def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
         return check_snapshot(snapshot)
 
-    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+    def with_rest_of_fleet(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
         return fleet
 
-    def told(self, run: Run) -> Run:
+    def with_earlier_findings(self, run: Run) -> Run:
         return run
 
 

@@ -21,11 +21,11 @@ from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.rules.policies.lazy import Witness
-from muster.run.change import Change, net_changes
-from muster.run.changes.changes import changes
 from muster.run.overlay import Overlay
 from muster.run.run import Files, Run, Settled
 from muster.run.scope import WHOLE, Scope
+from muster.run.transition import Transition, net_changes
+from muster.run.transitions.transitions import transitions_of
 from muster.run.unrest import Unrest, unrest_among
 
 #: Evaluates with derived files over the snapshot; the objects that do not rest keep their derived state.
@@ -70,7 +70,7 @@ class _PassWalk:
     first: Run
     last: Run
     files: Files
-    changes: list[Change]
+    changes: list[Transition]
     faults: list[Finding]
     states: tuple[Files, ...] = ()
 
@@ -82,7 +82,7 @@ class _PassWalk:
 def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
     first = run = evaluate({}, unrest.findings)
     files = dict(run.files)
-    transitions: list[Change] = []
+    transitions: list[Transition] = []
     faults = _record(run, transitions)
     states: list[Files] = [{}]
     seen = {_key({}): 0}
@@ -101,10 +101,10 @@ def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
     return _PassWalk(first, run, _real(first, files), transitions, faults)
 
 
-def _record(run: Run, transitions: list[Change]) -> list[Finding]:
+def _record(run: Run, transitions: list[Transition]) -> list[Finding]:
     """Add a run's changes to `transitions`; return muster's faults in writing files and describing changes."""
-    changed = guarded("telling what changes", lambda: changes(run.fleet), "it is committed untold")
-    transitions.extend(change for change in changed if isinstance(change, Change))
+    changed = guarded("telling what changes", lambda: transitions_of(run.fleet), "it is committed untold")
+    transitions.extend(change for change in changed if isinstance(change, Transition))
     return [*run.unwritten, *(change for change in changed if isinstance(change, Finding))]
 
 

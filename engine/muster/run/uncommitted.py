@@ -44,9 +44,9 @@ from muster.run.checking import (
     with_removals,
 )
 from muster.run.collector import without_collection
-from muster.run.homes import CONTEXT, NAME, ORPHANS, keep, kind_name
 from muster.run.memo.records import RunInputs, RunRecord, digest
-from muster.run.memo.state import Home, KnownNeighbourhood, RunState
+from muster.run.memo.state import KnownNeighbourhood, NeighbourhoodRecord, RunState
+from muster.run.neighbourhood_records import CONTEXT, NAME, ORPHANS, keep, kind_name
 from muster.run.parts.affected import (
     CHANGED,
     NAME_TAKEN,
@@ -56,7 +56,7 @@ from muster.run.parts.affected import (
     require_record,
     touched_since,
 )
-from muster.run.parts.growing import noticed, read_part
+from muster.run.parts.growing import enlarged_part, read_part
 from muster.run.parts.part import LAST_CHECK, CheckedPart, FleetPart, Touched
 from muster.run.question import COMMITTED, FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
 from muster.run.run import Run
@@ -154,7 +154,7 @@ def _check_commit(question: Question, state: RunState, workers: "Workers | None"
         raise WholeNeeded("the Fleet is broken")
     _require_checkable(fleet, fleet.findings)
     kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
-    _keep(state, committed, kept.homes, kept.totals, kept.loose, None)
+    _keep(state, committed, kept.records, kept.totals, kept.loose, None)
 
 
 def _check_in_shards(question: Question, state: RunState, executor: "Executor", files: int) -> None:
@@ -163,7 +163,7 @@ def _check_in_shards(question: Question, state: RunState, executor: "Executor", 
     done, rest = check_in_shards(question, executor, files, partial(_check, rows=(NAME_TAKEN,)))
     facts = _record(question, done.part.totals(done.kept), (*done.kept.loose, *done.part.loose))
     with contextlib.suppress(sqlite3.Error):
-        rest.replaces(state, facts, done.kept.homes, done.part.chosen, {})
+        rest.replaces(state, facts, done.kept.records, done.part.chosen, {})
 
 
 def _brought_about(now: Iterable[Finding], before: Callable[[], Iterable[Finding]]) -> Sequence[Finding]:
@@ -184,7 +184,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
     touched = touched_since(question, state, facts, CHANGED)
     named, _ = state.of_files(files)
     touched |= Touched(frozenset(named))
-    done = _check(FleetPart(question, state, facts, touched, touched.homes, rest=LAST_CHECK), AFTER_CHECKING)
+    done = _check(FleetPart(question, state, facts, touched, touched.neighbourhoods, rest=LAST_CHECK), AFTER_CHECKING)
     part, kept, base = done.part, done.kept, done.committed
     caused = _brought_about(done.own, lambda: _checked(part, base, base).findings) if compare else ()
     checked = replace(done.fleet, beyond=replace(done.fleet.beyond, found=frozenset(part.others)))
@@ -194,7 +194,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
         if removals(replace(checked, broken=checked.broken.union(accepted_by_ref(checked))), question.now).gone:
             raise WholeNeeded("clusters are removed, which many at once may not be")
     totals = part.totals(kept)
-    _keep(state, question, kept.homes, totals, (*kept.loose, *part.loose), part.chosen)
+    _keep(state, question, kept.records, totals, (*kept.loose, *part.loose), part.chosen)
     return UncommittedCheck(checked, totals["objects"], caused)
 
 
@@ -208,7 +208,7 @@ def _check(part: FleetPart, rows: Sequence[ChangeRow[Deciding]]) -> CheckedPart:
         findings = tuple(part.with_the_others(checked))
         own_findings = part.own_findings(findings)
         kept = keep(checked, None, question.now, own_findings, there=before.read.parts)
-        larger = noticed(part, rows, Deciding(part, Run(checked, question.instant, None), kept))
+        larger = enlarged_part(part, rows, Deciding(part, Run(checked, question.instant, None), kept))
         if larger is None:
             return CheckedPart(part, replace(checked, findings=findings), own_findings, before, kept)
         part = larger
@@ -280,11 +280,11 @@ def _sets_differ(deciding: Deciding) -> bool:
 def _clusters_differ(deciding: Deciding) -> bool:
     names = [f"kind {kind_name(kind)}" for kind in CLUSTERS]
 
-    def counts(homes: Iterable[Home | KnownNeighbourhood]) -> Mapping[str, int]:
-        numbers = ((home.name, sum(home.totals.get(name, 0) for name in names)) for home in homes)
+    def counts(neighbourhoods: Iterable[NeighbourhoodRecord | KnownNeighbourhood]) -> Mapping[str, int]:
+        numbers = ((record.name, sum(record.totals.get(name, 0) for name in names)) for record in neighbourhoods)
         return {name: count for name, count in numbers if count}
 
-    return counts(deciding.kept.homes) != counts(deciding.part.known.values())
+    return counts(deciding.kept.records) != counts(deciding.part.known.values())
 
 
 def _orphans_misjudged(deciding: Deciding) -> bool:
@@ -298,14 +298,14 @@ def _read_by_shared(deciding: Deciding) -> bool:
     part, kept, fleet = deciding.part, deciding.kept, deciding.run.fleet
     if not part.near:
         return False
-    if any(home.shared for home in kept.homes) or kept.totals.get(ORPHANS):
+    if any(record.shared for record in kept.records) or kept.totals.get(ORPHANS):
         return True
     if _differ(deciding, (NAME, "type ")):
         return True
     if any(dig(obj.spec, "clusterAffinity", "clusterNames") for obj in fleet.of(REMEDY)) and _clusters_differ(deciding):
         return True
-    digests = {home.name: home.digest for home in kept.homes}
-    moved = digests != {home.name: home.digest for home in part.known.values()}
+    digests = {record.name: record.digest for record in kept.records}
+    moved = digests != {record.name: record.digest for record in part.known.values()}
     return moved and any(obj.spec.get("stages") for obj in fleet.of(ROLLOUT))
 
 
@@ -327,13 +327,13 @@ def _require_checkable(fleet: Fleet, findings: Iterable[Finding]) -> None:
 def _keep(
     state: RunState,
     question: Question,
-    homes: Collection[Home],
+    neighbourhoods: Collection[NeighbourhoodRecord],
     totals: Mapping[str, int],
     loose: Collection[Finding],
     gone: frozenset[int] | None,
 ) -> None:
     with contextlib.suppress(sqlite3.Error):
-        state.replace(_record(question, totals, loose), homes, gone)
+        state.replace(_record(question, totals, loose), neighbourhoods, gone)
 
 
 def _record(question: Question, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:

@@ -16,8 +16,8 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.rules.placements.shards import PLACEMENT_LABEL
-from muster.run.changes.changes import leaves
 from muster.run.run import Run
+from muster.run.transitions.transitions import leaves
 
 _MOST_FIELDS = 3
 _HINT = (

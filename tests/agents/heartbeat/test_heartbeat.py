@@ -356,7 +356,7 @@ def test_going_on_a_failure_of_the_cluster_never_holds_the_lease_up(hub: Repo, s
     assert renewals[-1][1] == "renewed, ManagedClusterConditionAvailable is False"
 
 
-def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Repo, server: Server) -> None:
+def test_keeps_last_answer_while_hub_is_down(hub: Repo, server: Server) -> None:
     clocks = Clocks()
     agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=5))
     agent.beat()

@@ -90,7 +90,7 @@ def test_two_adapters_share_the_ref_of_their_cluster(muster: Run, fleet: Repo) -
     ],
     ids=lambda verb: verb[0],
 )
-def test_who_speaks_for_a_cluster_names_one(muster: Run, verb: tuple[str, ...], name: str) -> None:
+def test_cluster_option_takes_names_of_clusters_alone(muster: Run, verb: tuple[str, ...], name: str) -> None:
     code, _, err = muster(*verb, f"--cluster={name}")
     assert code == 2
     said = f"{name!r} is not a valid name of a cluster", f"metadata.namespace does not have the required form: {name!r}"

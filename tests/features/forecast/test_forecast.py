@@ -12,9 +12,9 @@ from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
-from muster.run.change import Change
 from muster.run.overlay import Overlay
 from muster.run.settle import settle
+from muster.run.transition import Transition
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Repo, new_repository
 from tests.support.living import Living
@@ -50,7 +50,7 @@ def second_by_second(living: Living, span: timedelta) -> list[tuple[datetime, li
     return told
 
 
-def _told(changes: Sequence[Change]) -> list[str]:
+def _told(changes: Sequence[Transition]) -> list[str]:
     return [str(change) for change in changes]
 
 

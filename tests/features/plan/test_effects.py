@@ -6,9 +6,9 @@ from muster.data.decision import Because, Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, LEASE, MANAGED_CLUSTER, MULTI_CLUSTER_INGRESS, PLACEMENT, REMEDY
 from muster.features.plan.effects import sections_of
-from muster.run.change import Change
-from muster.run.changes.comparison import Comparison
 from muster.run.facts import Fact
+from muster.run.transition import Transition
+from muster.run.transitions.compare_revisions import Comparison
 
 WEB, SHOP = PLACEMENT.id("web", "shop"), MULTI_CLUSTER_INGRESS.id("shop", "web")
 DERIVED = Fact("", text="derived", gone="removed")
@@ -28,7 +28,7 @@ def test_nothing_is_no_section() -> None:
 
 def test_removals_come_first_clusters_before_all_else_and_what_is_kept_says_so() -> None:
     held = Held(managed("b"), "removal", "2 of 3 clusters are no longer declared", Because("budget", ()))
-    changes = [Change(managed("a"), DERIVED, None), Change(managed("z"), DERIVED, None)]
+    changes = [Transition(managed("a"), DERIVED, None), Transition(managed("z"), DERIVED, None)]
     removed = [LEASE.id("lease", "a"), managed("a"), managed("b"), REMEDY.id("r")]
     sections = told(Comparison(changes, 2, removed=removed, held=[held]))
     assert sections == [
@@ -49,8 +49,8 @@ def test_removals_come_first_clusters_before_all_else_and_what_is_kept_says_so()
 
 def test_placements_say_how_many_clusters_they_have_and_which_run_dry() -> None:
     chosen = [Fact("cluster", name, "chosen") for name in "abc"]
-    left = [Change(WEB, fact, Fact("cluster", fact.name, note="it is tainted")) for fact in chosen[:2]]
-    gained = Change(PLACEMENT.id("other", "shop"), None, chosen[2])
+    left = [Transition(WEB, fact, Fact("cluster", fact.name, note="it is tainted")) for fact in chosen[:2]]
+    gained = Transition(PLACEMENT.id("other", "shop"), None, chosen[2])
     sizes = {WEB: (2, 0), PLACEMENT.id("other", "shop"): (0, 1)}
     assert told(Comparison([*left, gained], 3, sizes=sizes)) == [
         (
@@ -71,11 +71,11 @@ def test_remedies_and_the_traffic_that_follows() -> None:
     )
     member = [KARMADA_CLUSTER.id(name) for name in "abc"]
     changes = [
-        Change(member[0], None, asked),
-        Change(member[1], asked, None),
-        Change(member[2], asked, both),
-        Change(SHOP, None, Fact("traffic", "to a", "blocked")),
-        Change(SHOP, Fact("traffic", "to b", "blocked"), None),
+        Transition(member[0], None, asked),
+        Transition(member[1], asked, None),
+        Transition(member[2], asked, both),
+        Transition(SHOP, None, Fact("traffic", "to a", "blocked")),
+        Transition(SHOP, Fact("traffic", "to b", "blocked"), None),
     ]
     assert told(Comparison(changes, 4)) == [
         (
@@ -96,12 +96,12 @@ def test_all_the_rest_by_what_happens_and_to_whom() -> None:
     taint = Fact("taint", "x/unreachable:NoSelect", "present")
     first, second = Fact("generation", text="1"), Fact("generation", text="2")
     changes = [
-        Change(managed("n"), None, DERIVED),
-        *(Change(managed(name), true, unknown) for name in "ba"),
-        Change(managed("a"), None, taint),
-        Change(managed("b"), taint, None),
-        Change(WEB, first, second),
-        Change(managed("a"), None, Fact("held", "x", "held")),
+        Transition(managed("n"), None, DERIVED),
+        *(Transition(managed(name), true, unknown) for name in "ba"),
+        Transition(managed("a"), None, taint),
+        Transition(managed("b"), taint, None),
+        Transition(WEB, first, second),
+        Transition(managed("a"), None, Fact("held", "x", "held")),
     ]
     assert told(Comparison(changes, 3, added=[managed("n")])) == [
         (

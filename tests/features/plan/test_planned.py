@@ -34,7 +34,7 @@ def test_what_was_planned_is_what_is_committed(repo: Repo, plan: Path, muster: M
     assert repo.git("diff", "--name-only", "HEAD~1").splitlines() == sorted(files)
 
 
-def test_words_and_heartbeats_that_change_nothing_are_in_nobodys_way(repo: Repo, plan: Path, muster: Muster) -> None:
+def test_plan_still_applies_after_unrelated_commits(repo: Repo, plan: Path, muster: Muster) -> None:
     repo.commit({"README.md": "words", "clusters/b/lease.yaml": lease("b", "2026-01-01T00:09:58Z")})
     assert muster(repo, "reconcile", "--plan", str(plan))[0] == exits.FINE
 

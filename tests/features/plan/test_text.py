@@ -7,8 +7,8 @@ import pytest
 from muster.data.decision import Because, Held
 from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT
 from muster.features.plan.text import print_held, print_summary, print_transitions
-from muster.run.change import Change
 from muster.run.facts import Fact
+from muster.run.transition import Transition
 
 LATER = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 
@@ -17,15 +17,15 @@ def test_a_plan_is_its_transitions_what_is_held_and_what_comes_next(capsys: pyte
     one, other = MANAGED_CLUSTER.id("a"), PLACEMENT.id("web", "shop")
     print_transitions(
         [
-            Change(
+            Transition(
                 one,
                 Fact("condition", "Available", "True"),
                 Fact("condition", "Available", "Unknown", note="Stopped"),
                 "p#1",
             ),
-            Change(one, None, Fact("taint", "x.io/y:NoSelect", "present"), "Policy/taints#0"),
-            Change(one, None, Fact("held", "taint x:NoSelect", "held"), "DisruptionBudget/default"),
-            Change(other, Fact("cluster", "a", "chosen"), None, "placements"),
+            Transition(one, None, Fact("taint", "x.io/y:NoSelect", "present"), "Policy/taints#0"),
+            Transition(one, None, Fact("held", "taint x:NoSelect", "held"), "DisruptionBudget/default"),
+            Transition(other, Fact("cluster", "a", "chosen"), None, "placements"),
         ]
     )
     because = Because("DisruptionBudget/default", ())
@@ -56,7 +56,7 @@ def test_many_objects_with_the_same_transitions_are_told_once(capsys: pytest.Cap
     ids = [MANAGED_CLUSTER.id(f"c{number}") for number in range(8)]
     because = Because("DisruptionBudget/default", ())
 
-    print_transitions([Change(id_, Fact("condition", "Available", "True"), dark) for id_ in ids])
+    print_transitions([Transition(id_, Fact("condition", "Available", "True"), dark) for id_ in ids])
     print_held([Held(id_, "taint a.io/x:NoSelect", "half of the fleet is dark", because) for id_ in ids])
 
     assert capsys.readouterr().out == (

@@ -14,8 +14,8 @@ from muster.features.whatif.rehearsal import rehearsal
 from muster.git.agents.listing import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
-from muster.run.changes.placed import derivation_of
 from muster.run.settle import settle
+from muster.run.transitions.placement_moves import derivation_of
 from tests.support.commandline import Run
 from tests.support.example import NOON
 from tests.support.git import Content, Repo, copy, new_repository

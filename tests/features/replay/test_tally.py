@@ -7,9 +7,9 @@ from typing import Any, cast
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT
 from muster.features.replay.tally import Counts, Outage, Tally, middle
-from muster.run.change import Change
 from muster.run.facts import Fact
 from muster.run.run import Settled
+from muster.run.transition import Transition
 from tests.support.example import NOON
 
 A, B, WEB = MANAGED_CLUSTER.id("a"), MANAGED_CLUSTER.id("b"), PLACEMENT.id("web", "apps")
@@ -34,7 +34,7 @@ class Last:
 class Decided:
     """The parts of a settled run that are counted."""
 
-    changes: list[Change]
+    changes: list[Transition]
     last: Last
 
 
@@ -44,23 +44,25 @@ class Holding:
     effect: str
 
 
-def became(cluster: ObjectId, *texts: str | None) -> Change:
+def became(cluster: ObjectId, *texts: str | None) -> Transition:
     was, now = (None if text is None else Fact("condition", HEADLINE, text) for text in texts)
-    return Change(cluster, was, now)
+    return Transition(cluster, was, now)
 
 
-def run(*changes: Change, held: tuple[tuple[ObjectId, str], ...] = ()) -> Settled:
+def run(*changes: Transition, held: tuple[tuple[ObjectId, str], ...] = ()) -> Settled:
     return cast(Settled, Decided([*changes], Last(Fleet([Holding(*one) for one in held]))))
 
 
 def test_outages_moves_and_held_effects() -> None:
     tally = Tally()
-    tally.see(at(0), run(became(A, None, "True"), became(B, None, "Unknown"), Change(WEB, None, Fact("cluster", "a"))))
+    tally.see(
+        at(0), run(became(A, None, "True"), became(B, None, "Unknown"), Transition(WEB, None, Fact("cluster", "a")))
+    )
     tally.see(at(5), run(became(A, "True", "Unknown"), held=((A, "taint x"),)))
     tally.see(at(7), run(became(A, "Unknown", "False"), held=((A, "taint x"), (B, "taint x"))))
     tally.see(at(9), run(became(A, "False", "True"), became(B, "Unknown", "True"), held=((B, "taint x"),)))
     tally.see(
-        at(20), run(became(A, "True", "Unknown"), Change(WEB, Fact("cluster", "a"), None), held=((A, "taint x"),))
+        at(20), run(became(A, "True", "Unknown"), Transition(WEB, Fact("cluster", "a"), None), held=((A, "taint x"),))
     )
     tally.see(at(40), run(became(A, "Unknown", "True")))
     tally.see(at(50), run(became(B, "True", "Unknown")))

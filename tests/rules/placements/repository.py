@@ -12,7 +12,7 @@ from muster.data.kinds import PLACEMENT
 from muster.data.times import parse_time
 from muster.rules.placements.reasons import Why, why
 from muster.rules.placements.shards import clusters_of, previous_shards
-from muster.run.changes.changes import changes
+from muster.run.transitions.transitions import transitions_of
 
 Json = Any
 OCM = "cluster.open-cluster-management.io"
@@ -110,7 +110,7 @@ class Evaluated:
     @property
     def told(self) -> list[str]:
         """What a commit message would say of clusters that join and leave."""
-        return [str(change) for change in changes(self.run.fleet) if change.field.startswith("cluster ")]
+        return [str(change) for change in transitions_of(self.run.fleet) if change.field.startswith("cluster ")]
 
     def condition(self, kind: str, name: str, type_: str) -> Json:
         """Status, reason and message of a condition."""

@@ -5,8 +5,8 @@ import pytest
 from muster.data.times import parse_time
 from muster.data.tree import Tree, dig
 from muster.features.test.memory import MemorySnapshot
-from muster.run.changes.changes import changes
 from muster.run.settle import settle
+from muster.run.transitions.transitions import transitions_of
 from tests.rules.pools.playing import HIVE, Play, at, condition
 
 TIMED_OUT = (
@@ -287,7 +287,7 @@ def test_changes_tell_a_deletion_without_a_failure_as_before(play: Play) -> None
     play.settle("06:00")
     play.pool(size=0)
     run = settle(MemorySnapshot(dict(play.files)), parse_time(at("07:00"))).first
-    told = [str(change) for change in changes(run.fleet)]
+    told = [str(change) for change in transitions_of(run.fleet)]
     assert f"ClusterDeployment/ci-1/ci-1: deletion requested (at {at('07:00')})" in told
 
 

@@ -1,4 +1,4 @@
-"""The tables of what must be looked at again: each change that a run can notice before reading is noticed, alone."""
+"""The tables of what must be looked at again: each change that a run can notice before reading, alone."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from muster.run.incremental import answer
 from muster.run.memo.records import RunRecord
 from muster.run.memo.state import RunState
 from muster.run.parts.affected import BEFORE_READING, Affects, ChangeRow, touched_since
-from muster.run.parts.growing import noticed
+from muster.run.parts.growing import enlarged_part
 from muster.run.parts.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded
 from tests.run.test_incremental import state_in
@@ -68,7 +68,7 @@ def edited(living: Living, question: Question, _: Facts) -> Question:
 def heard(question: Question, *first: AgentRef) -> Question:
     """The question with others in the place of the first agent's ref."""
     refs = (*first, *question.heard.refs[1:])
-    return replace(question, heard_or_none=replace(question.heard, refs=refs))
+    return replace(question, agent_refs_or_none=replace(question.heard, refs=refs))
 
 
 def spoken(living: Living, question: Question, _: Facts) -> Question:
@@ -151,7 +151,7 @@ def test_a_change_is_noticed(row: ChangeRow[object], living: Living, kept: tuple
 
 
 class TestGrowing:
-    """What a part makes of what is noticed."""
+    """What a part makes of what is enlarged_part."""
 
     @pytest.fixture
     def part(self, kept: tuple[RunState, Question]) -> FleetPart:
@@ -159,18 +159,18 @@ class TestGrowing:
         return FleetPart(question, state, state.facts() or RunRecord(""), Touched(), frozenset((1,)))
 
     def test_nothing(self, part: FleetPart) -> None:
-        assert noticed(part, (ChangeRow("no", Affects.FLEET, bool),), 0) is None
+        assert enlarged_part(part, (ChangeRow("no", Affects.FLEET, bool),), 0) is None
 
     def test_neighbourhoods(self, part: FleetPart) -> None:
-        larger = noticed(part, (ChangeRow("more", Affects.NEIGHBOURHOODS, lambda one: frozenset((one,))),), 2)
+        larger = enlarged_part(part, (ChangeRow("more", Affects.NEIGHBOURHOODS, lambda one: frozenset((one,))),), 2)
         assert larger is not None
         assert (larger.chosen, larger.near) == (frozenset((1, 2)), True)
 
     def test_what_is_shared(self, part: FleetPart) -> None:
-        larger = noticed(part, (ChangeRow("shared", Affects.SHARED, bool),), 1)
+        larger = enlarged_part(part, (ChangeRow("shared", Affects.SHARED, bool),), 1)
         assert larger is not None
         assert (larger.chosen, larger.near) == (part.chosen | part.state.whole(), False)
 
     def test_the_fleet(self, part: FleetPart) -> None:
         with pytest.raises(WholeNeeded, match="all of it"):
-            noticed(part, (ChangeRow("all of it", Affects.FLEET, bool),), 1)
+            enlarged_part(part, (ChangeRow("all of it", Affects.FLEET, bool),), 1)

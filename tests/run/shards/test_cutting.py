@@ -55,7 +55,7 @@ def paths(listed: Sequence[ListedFile]) -> set[str]:
 
 
 def test_neighbourhoods(found: FileGroups) -> None:
-    assert {name: paths(files) for name, files in found.homes.items()} == {
+    assert {name: paths(files) for name, files in found.neighbourhoods.items()} == {
         "a": {"clusters/7f/a/cluster.yaml", "clusters/7f/a/reports/dns.yaml", "derived/adapterreports/a/dns.yaml"},
         "b": {
             "flat/whatever.yaml",

@@ -162,7 +162,7 @@ def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(t
     for name in ("c001", "c002"):
         living.speaks(name)
     assert live(living, tmp_path, 2, shuffled, (1,)) == 2
-    words = figures(RunAnswer(living.cold(), None, None, None, ""), None).words
+    words = figures(RunAnswer(living.cold(), None, None, None, ""), None).last_reports
     ages = Counter(int(living.now.timestamp()) - second for second in words["lease"])
     assert ages == {0: 1, 60: 7}, "the two words about c001 contradict each other"
     assert len(words["report"]) == 1

@@ -152,7 +152,7 @@ class WorkAgent:
             self._status = dict(self.reported())
         self._status = {name: status for name, status in self._status.items() if name in works.bodies}
         works_here = [self._work(name, body) for name, body in sorted(works.bodies.items())]
-        problems = self._bring(works, [work for work in works_here if work is not None])
+        problems = self._reconcile(works, [work for work in works_here if work is not None])
         with self._lock:
             self._finished = dict(self._status)
         return problems
@@ -194,7 +194,7 @@ class WorkAgent:
             return None
         return _Work(name, generation, spec, f"{digest}/{generation}", read_manifests(spec, self._kinds.find))
 
-    def _bring(self, works: ClusterWorks, found: list[_Work]) -> list[str]:
+    def _reconcile(self, works: ClusterWorks, works_here: list[_Work]) -> list[str]:
         try:
             inventories = self._store.load()
             refusal = ""
@@ -203,12 +203,12 @@ class WorkAgent:
                 raise
             inventories, refusal = {}, f"the agent cannot remember what it applies: {error}"
         recorded = not refusal
-        for work in found:
+        for work in works_here:
             recorded = self._apply_or_read(work, inventories, refusal) and recorded
         problems = [refusal] if refusal else []
         if recorded:  # else it is not known what others hold
-            problems += self._prune(works, found, inventories)
-        for work in found:
+            problems += self._prune(works, works_here, inventories)
+        for work in works_here:
             self._conclude(work)
         return problems
 
@@ -229,18 +229,18 @@ class WorkAgent:
             work.executor = executor_of(work.spec)
         except ApplyError as error:
             refusal = refusal or str(error)
-        refusal = refusal or self._all(work, inventories, work.manifests, due=due)
+        refusal = refusal or self._apply_manifests(work, inventories, work.manifests, due=due)
         if refusal:
             work.results = {
                 manifest.ordinal: ManifestResult(manifest.meta(), _failure(refusal)) for manifest in work.manifests
             }
         elif due:
             if late := self._late(work):
-                refusal = self._all(work, inventories, late, due=True)
+                refusal = self._apply_manifests(work, inventories, late, due=True)
             self._applied[work.name] = (work.digest, self.monotonic())
         return not refusal
 
-    def _all(
+    def _apply_manifests(
         self, work: _Work, inventories: dict[str, WorkInventory], manifests: Iterable[Manifest], *, due: bool
     ) -> str:
         """Apply or read manifests; return why nothing could be applied."""
@@ -248,7 +248,7 @@ class WorkAgent:
             return refusal
         server, uids = server_of(self.server, work.executor), dict[ResourceKey, str]()
         for manifest in in_order(manifests):
-            work.results[manifest.ordinal], obj = self._one(server, work, manifest, due=due)
+            work.results[manifest.ordinal], obj = self._apply_manifest(server, work, manifest, due=due)
             if manifest.key is not None and (uid := dig(obj, "metadata", "uid")):
                 uids[manifest.key] = str(uid)
         if not due:
@@ -291,7 +291,9 @@ class WorkAgent:
             return f"the agent cannot remember what it applies: {error}"
         return ""
 
-    def _one(self, server: ApiServer, work: _Work, manifest: Manifest, *, due: bool) -> tuple[ManifestResult, Tree]:
+    def _apply_manifest(
+        self, server: ApiServer, work: _Work, manifest: Manifest, *, due: bool
+    ) -> tuple[ManifestResult, Tree]:
         """Apply a manifest if it is due, and read what became of it."""
         assert self._status is not None
         options = options_of(work.spec, manifest.key) if manifest.key is not None else ManifestOptions()
@@ -310,9 +312,11 @@ class WorkAgent:
             meta, applied, available, read_feedback(obj, options.feedback), rule_conditions(obj, options.rules)
         ), obj
 
-    def _prune(self, works: ClusterWorks, found: Iterable[_Work], inventories: dict[str, WorkInventory]) -> list[str]:
+    def _prune(
+        self, works: ClusterWorks, works_here: Iterable[_Work], inventories: dict[str, WorkInventory]
+    ) -> list[str]:
         """Remove what works do not have any more, and what belongs to works that are gone."""
-        by_name, problems = {work.name: work for work in found}, list[str]()
+        by_name, problems = {work.name: work for work in works_here}, list[str]()
         for name in sorted(inventories):
             work = by_name.get(name)
             if work is None and name in works.bodies:

@@ -80,7 +80,7 @@ class _Spells:
 
 
 @dataclass
-class _World:
+class _Outage:
     """The fleet during an outage, as facts so far."""
 
     labels: Mapping[str, Mapping[str, str]]
@@ -151,9 +151,9 @@ def cells_of(
     this run gives to a Placement has joined, too.
     """
     labels = {obj.id.name: obj.labels for obj in fleet.clusters()}
-    world = _World(labels, domain.clusters, dict(facts_of(fleet.previous.values())))
-    world.before = {placement: frozenset(names) for placement, names in world.chosen().items()}
-    world.facts.update(facts)
+    outage = _Outage(labels, domain.clusters, dict(facts_of(fleet.previous.values())))
+    outage.before = {placement: frozenset(names) for placement, names in outage.chosen().items()}
+    outage.facts.update(facts)
     rules = {subject: [rule for rule in drill.rules if rule.subject == subject] for subject in SUBJECTS}
     objects = [
         (subject, obj)
@@ -167,10 +167,10 @@ def cells_of(
         at = parse_time(step.at)
         if at > start + drill.span:
             break
-        world.take(step.facts)
-        chosen, holding = world.chosen(), _holding(step)
+        outage.take(step.facts)
+        chosen, holding = outage.chosen(), _holding(step)
         for subject, obj in objects:
-            seen = world.subject(subject, obj, chosen)
+            seen = outage.subject(subject, obj, chosen)
             last_states = last.get(obj.id)
             if last_states is None or last_states[0] != seen:
                 last_states = last[obj.id] = (seen, dict(_states(rules[subject], subject, seen)))

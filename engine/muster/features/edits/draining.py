@@ -8,7 +8,7 @@ import click
 
 from muster.cli.following import FollowedFleet, follow
 from muster.cli.options import Source
-from muster.run.changes.placed import chosen
+from muster.run.transitions.placement_moves import chosen
 
 if TYPE_CHECKING:
     from muster.run.run import Run
@@ -17,7 +17,7 @@ _INTERVAL = timedelta(seconds=5)
 
 
 class _LeftError(Exception):
-    """Nothing chooses them any more."""
+    """Ends the wait: no decision names the drained clusters."""
 
 
 def left_in_time(source: Source, clusters: Sequence[str], remote: str | None, timeout: timedelta) -> bool:

@@ -22,7 +22,7 @@ from muster.regex import Regex
 from muster.rules.checks.advice import advice, time_advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.evaluate import NOBODY, decide
+from muster.run.evaluate import NONE_RESTLESS, decide
 
 _UNSAFE = Regex(r"[^a-z0-9]+")
 _MAX_NAME = 200
@@ -72,7 +72,7 @@ def _object_named(draft: Draft, about: str) -> str:
 
 def _found(draft: Draft, now: datetime) -> list[Finding]:
     """All findings of the fleet: by checks, by a run, and by lint."""
-    run = decide(with_agent_refs(draft.fleet, draft.agents), now, NOBODY, None)
+    run = decide(with_agent_refs(draft.fleet, draft.agents), now, NONE_RESTLESS, None)
     findings = {*draft.fleet.findings, *run.findings, *advice(draft.fleet), *time_advice(draft.fleet, now)}
     return sorted(findings, key=Finding.sort_key)
 

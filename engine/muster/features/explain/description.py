@@ -16,7 +16,7 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.positions import locate
 from muster.features.explain.reads import field_label
-from muster.features.history.history import ObjectHistory, Transition
+from muster.features.history.history import ObjectHistory, PastTransition
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.placements.reasons import left_out, why
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -238,7 +238,7 @@ def _shown(value: Tree) -> str:
 
 def _events(past: ObjectHistory) -> Iterator[str]:
     """The latest transitions with their commits, oldest first."""
-    shown: Sequence[Transition] = past.transitions[-MAX_EVENTS:]
+    shown: Sequence[PastTransition] = past.transitions[-MAX_EVENTS:]
     if not shown:
         return
     cells = [

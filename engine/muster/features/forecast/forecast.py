@@ -19,9 +19,9 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Beat, Supposition, beats, renewals
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
-from muster.run.change import Change
-from muster.run.changes.subjects import subject_line
 from muster.run.run import Settled
+from muster.run.transition import Transition
+from muster.run.transitions.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Moment:
     """What happens at an instant: transitions, effects that a budget begins to hold or releases, and due pulses."""
 
     at: datetime
-    changes: tuple[Change, ...]
+    changes: tuple[Transition, ...]
     held: tuple[Held, ...]
     released: tuple[tuple[ObjectId, str], ...]
     pulses: tuple[Pulse, ...]

@@ -1,4 +1,4 @@
-"""All goes well: what agents and people do in a forecast in which every cluster succeeds with what it gets.
+"""The optimistic forecast: every cluster succeeds with its revision or work.
 
 - A cluster that a Rollout gives a revision passes its gates after its usual time: an annotation of the cluster says so,
   and each gate's expression is edited to be true also then. Nothing else is decided differently.

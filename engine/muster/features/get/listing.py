@@ -16,8 +16,8 @@ from muster.data.jsonpath.values import filled, template_values
 from muster.data.kinds import BY_NAME, PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
-from muster.run.changes.placed import chosen
 from muster.run.run import Run
+from muster.run.transitions.placement_moves import chosen
 
 
 def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:

@@ -25,19 +25,19 @@ from muster.git.filelog import Version, file_log, files_containing
 from muster.git.record.heartbeats import DecidingHeartbeat, heartbeats_of
 from muster.git.repository import Repository
 from muster.rules.placements.shards import decision_name
-from muster.run.change import Change
-from muster.run.changes.changes import MOST_NAMED, declared_changes, is_edited, object_changes
-from muster.run.changes.placed import chosen, departed, joined
 from muster.run.facts import UNTOLD
-from muster.run.question import default_home
+from muster.run.question import default_neighbourhood
+from muster.run.transition import Transition
+from muster.run.transitions.placement_moves import chosen, departed, joined
+from muster.run.transitions.transitions import MOST_NAMED, declared_changes, is_edited, object_changes
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class PastTransition:
     """A change with its instant and commit; `source`: the evaluated commit, empty for a person's edit. `heartbeats`:
     what the cluster's agent had last said, by the record of the run."""
 
-    change: Change
+    change: Transition
     at: datetime
     commit: str
     author: str
@@ -68,7 +68,7 @@ class ObjectHistory:
     object: ObjectId
     since: datetime
     until: datetime
-    transitions: tuple[Transition, ...]
+    transitions: tuple[PastTransition, ...]
     condition: str
     stays: tuple[Stay, ...]
     begins: datetime | None = None
@@ -173,13 +173,13 @@ def history_of(
 def _with_heartbeats(repository: Repository, commit: str, history: ObjectHistory) -> ObjectHistory:
     """Return a history up to a commit with the heartbeats that decided, as far as the records of runs have them."""
     runs = EngineCommits(repository, commit).among([step.commit for step in history.transitions if step.source])
-    cluster = default_home(history.object)
+    cluster = default_neighbourhood(history.object)
     heard = {run.commit: heartbeats_of(repository, run, cluster) for run in runs.values()}
     transitions = tuple(replace(step, heartbeats=heard.get(step.commit) or ()) for step in history.transitions)
     return replace(history, transitions=transitions, unrecorded=list(heard.values()).count(None))
 
 
-def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
+def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[PastTransition]:
     """Changes that people made in the files that declare the object now."""
     for path in files_containing(repository, commit, id_.name) if is_edited(id_) else ():
         before: Tree = None
@@ -188,7 +188,7 @@ def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Trans
             after = _declared(version.data, id_) if version.data is not None else None
             if before is not None and after is not None:
                 for change in declared_changes(id_, before, after):
-                    yield Transition(change, version.time, version.commit, version.author, "")
+                    yield PastTransition(change, version.time, version.commit, version.author, "")
             before = after
 
 
@@ -222,17 +222,17 @@ def _body(version: Version) -> Tree:
     return None if version.data is None else first_body(version.data, version.commit)
 
 
-def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transition]:
+def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[PastTransition]:
     before: Tree = None
     for version in versions:
         after = _body(version)
         before = after if version.first else before
         for change in object_changes(id_, before, after, lambda _: "") if before != after else ():
-            yield Transition(change, version.time, version.commit, version.author, version.source)
+            yield PastTransition(change, version.time, version.commit, version.author, version.source)
         before = after
 
 
-def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
+def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[PastTransition]:
     """The clusters that joined and left a Placement, from the versions of its PlacementDecisions."""
     versions = list[tuple[ObjectId, Version]]()
     for number in count(1):
@@ -253,7 +253,7 @@ def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Tra
             *(joined(id_, name) for name in sorted(after - before)),
             *(departed(id_, name) for name in sorted(before - after)),
         ):
-            yield Transition(change, version.time, version.commit, version.author, version.source)
+            yield PastTransition(change, version.time, version.commit, version.author, version.source)
         before = after
 
 
@@ -313,10 +313,10 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
         yield f"{found.condition} since {format_time(found.stays[0].since)}: {', '.join(parts) or 'never decided'}"
 
 
-def _told(transitions: Iterable[Transition]) -> Iterator[tuple[Transition, str]]:
+def _told(transitions: Iterable[PastTransition]) -> Iterator[tuple[PastTransition, str]]:
     """Each transition with its text; many clusters that join or leave a Placement in one commit have one."""
 
-    def key(one: Transition) -> object:
+    def key(one: PastTransition) -> object:
         return (one.commit, one.change.now is None) if one.change.fact.sort == "cluster" else id(one)
 
     for _, group in groupby(transitions, key):

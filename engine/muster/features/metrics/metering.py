@@ -123,7 +123,7 @@ class Meter:
         freezes = [str(freeze.get("name")) for freeze in mappings_at(last.fleet.settings.spec, FREEZES)]
         values.put(metrics.FROZEN, [((name,), name in ends) for name in freezes])
         values.put(metrics.FROZEN_UNTIL, [((name,), end) for name, end in ends.items() if end is not None])
-        values.heard(figures.words)
+        values.heard(figures.last_reports)
 
 
 @contextmanager

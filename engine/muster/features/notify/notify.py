@@ -32,10 +32,10 @@ from muster.git.store.objects import Objects
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.changes.noticed import notices_of
 from muster.run.incremental import Wanted, answer
-from muster.run.question import default_home
+from muster.run.question import default_neighbourhood
 from muster.run.run import Run
+from muster.run.transitions.notices import notices_of
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
@@ -119,7 +119,7 @@ def _fleet_of(repository: Repository, done: "ReconcileResult", notices: Sequence
     missing = {id_ for id_ in ids if id_ not in fleet.objects or id_ in fleet.beyond.standing}
     if not missing and fleet.objects:
         return fleet
-    wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}), wide=not ids)
+    wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_neighbourhood(id_) for id_ in ids}), wide=not ids)
     found = answer(done.question.at(evaluated_commit(repository, done.head)), done.state, wanted=wanted)
     return found.settled.last.fleet
 

@@ -12,7 +12,7 @@ from muster.data.yaml.emitter import emit
 from muster.features.explain.reads import field_label
 from muster.features.page.trees import trees_of
 from muster.fleet.leases import counting_lease
-from muster.fleet.neighbourhoods import homes
+from muster.fleet.neighbourhoods import neighbourhood_names
 from muster.rules.policies.csr import issued_certificate
 from muster.rules.stages import ROLLOUTS
 from muster.run.cluster_summary import ClusterSummary, TaintSummary, conditions_of
@@ -25,7 +25,7 @@ class ClusterDetails:
     def __init__(self, run: Run) -> None:
         self._run, self._files = run, _files(run)
         self._by_name: dict[str, list[ObjectId]] = {}
-        for id_, home in homes(run.fleet).of.items():
+        for id_, home in neighbourhood_names(run.fleet).of.items():
             self._by_name.setdefault(home, []).append(id_)
         for obj in run.fleet.clusters():
             self._by_name.setdefault(obj.id.name, [obj.id])

@@ -22,7 +22,7 @@ from muster.git.errors import RepositoryError
 from muster.run.incremental import Wanted, answer, incremental_run
 from muster.run.memo.state import RunState
 from muster.run.parts.affected import data_of
-from muster.run.question import Question, WholeNeeded, default_home
+from muster.run.question import Question, WholeNeeded, default_neighbourhood
 from muster.run.run import Run
 
 
@@ -52,7 +52,7 @@ def _files(run: Run) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for part in run.fleet.read.parts:
         if not part.source.ref and (is_cluster(part.id) or ADAPTER_REPORT.has(part.id)):
-            name = default_home(part.id)
+            name = default_neighbourhood(part.id)
             known = found.get(part.source.path)
             found[part.source.path] = frozenset((name,)) if known is None else known | {name}
     return found
@@ -91,13 +91,13 @@ def _in_time(question: Question, state: RunState) -> Question:
 def _part(question: Question, state: RunState, before: Shown) -> Shown:
     then = before.question
     paths = set(data_of(changed_paths(question.repository, then.commit, question.commit)))
-    homes, _ = state.of_files(paths)
+    neighbourhoods, _ = state.of_files(paths)
     # The clusters that a changed file named before: it may not name them now.
     once = _with_changed_refs(then.refs, question.refs).union(*(before.files.get(path, ()) for path in paths))
-    names = state.names(homes | state.of_names(once))
+    names = state.names(neighbourhoods | state.of_names(once))
     found = incremental_run(question, state, Wanted(frozenset(names), wide=True))
-    kept = found.kept.homes if found.kept is not None else ()
-    looked_at = once.union(*({home.name, *home.names} for home in kept))
+    kept = found.kept.records if found.kept is not None else ()
+    looked_at = once.union(*({record.name, *record.names} for record in kept))
     try:
         known = before.known.updated(found.settled.first, looked_at)
     except KeyError as unknown:

@@ -35,16 +35,16 @@ def witness(most: int | None = None) -> Witness:
     return Witness(about)
 
 
-def trees_of(run: Run, homes: Mapping[str, Collection[ObjectId]]) -> Callable[[ObjectId], dict[str, Tree]]:
-    """Return a function that gives the trees of a cluster by the names of its fields; none without a witness. `homes`:
-    the objects of each cluster by its name."""
+def trees_of(run: Run, neighbourhoods: Mapping[str, Collection[ObjectId]]) -> Callable[[ObjectId], dict[str, Tree]]:
+    """Return a function that gives the trees of a cluster by the names of its fields; none without a witness.
+    `neighbourhoods`: the objects of each cluster by its name."""
     seen: dict[ObjectId, list[Evaluation]] = {}
     recorded = run.fleet.witness
     for one in recorded.seen if recorded else ():
         seen.setdefault(one.object, []).append(one)
 
     names = {id_.name for id_ in seen}
-    others = {id_ for name, ids in homes.items() if name not in names for id_ in ids}
+    others = {id_ for name, ids in neighbourhoods.items() if name not in names for id_ in ids}
     # An explanation looks through all leases, reports and files.
     objects = {id_: obj for id_, obj in run.fleet.objects.items() if id_ not in others}
     read = replace(run.fleet.read, parts=[part for part in run.fleet.read.parts if part.id not in others])

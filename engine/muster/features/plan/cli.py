@@ -222,7 +222,7 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
     from muster.features.plan.plan import branch_document, plan_document, result_document
-    from muster.run.changes.subjects import subject_line
+    from muster.run.transitions.subjects import subject_line
 
     if output in ("json", "yaml"):
         document = branch_document(found) if found else {**plan_document(settled), **result_document(settled)}

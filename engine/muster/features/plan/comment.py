@@ -13,9 +13,9 @@ from muster.data.times import format_time
 from muster.dataclass import dataclass
 from muster.features.plan.effects import Row, Section, sections_of
 from muster.regex import Regex
-from muster.run.changes.comparison import Comparison, comparison_of
-from muster.run.changes.subjects import subject_line
 from muster.run.run import Run, Settled
+from muster.run.transitions.compare_revisions import Comparison, comparison_of
+from muster.run.transitions.subjects import subject_line
 
 #: The first line of each comment; no text from a fleet can be equal to it.
 MARKER: Final = "<!-- muster:plan -->"

@@ -13,9 +13,9 @@ from muster.data.kinds import is_cluster
 from muster.data.printable import counted
 from muster.dataclass import dataclass
 from muster.rules.effects.approval import REMOVAL
-from muster.run.change import Change
-from muster.run.changes.comparison import Comparison
-from muster.run.changes.subjects import NOUNS
+from muster.run.transition import Transition
+from muster.run.transitions.compare_revisions import Comparison
+from muster.run.transitions.subjects import NOUNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ _SORTS: Final = ("remedy", "traffic", "taint", "condition")
 _EDITED: Final = ("set", "label", "annotation", "edited")
 
 
-def _is_placed(change: Change) -> bool:
+def _is_placed(change: Transition) -> bool:
     return change.fact.sort == "cluster" and change.object.kind == "Placement"
 
 
@@ -120,7 +120,7 @@ def _held(found: Comparison) -> Section:
 def _placements(found: Comparison) -> Section:
     sizes = found.sizes or {}
 
-    def row(change: Change) -> tuple[str, str, str]:
+    def row(change: Transition) -> tuple[str, str, str]:
         if change.now is not None and change.was is None:
             how = "gains"
         else:
@@ -157,7 +157,7 @@ _ChangeRow = tuple[str, str, str]
 
 
 def _of_sort(
-    found: Comparison, sort: str, title: str, to_row: Callable[[Change], _ChangeRow], *, first: bool = True
+    found: Comparison, sort: str, title: str, to_row: Callable[[Transition], _ChangeRow], *, first: bool = True
 ) -> Section:
     own = [change for change in found.changes if change.fact.sort == sort]
     names = {to_row(change)[2] for change in own}
@@ -188,7 +188,7 @@ def _edited(found: Comparison) -> Section:
     return Section("Edited", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)))
 
 
-def _remedy(change: Change) -> _ChangeRow:
+def _remedy(change: Transition) -> _ChangeRow:
     was, now = change.was, change.now
     if was is None or now is None:
         how = "applied to" if was is None else "lifted from"
@@ -196,13 +196,13 @@ def _remedy(change: Change) -> _ChangeRow:
     return (change.fact.name, f"asked for by {was.note} -> by {now.note}", _name(change.object))
 
 
-def _traffic(change: Change) -> _ChangeRow:
+def _traffic(change: Transition) -> _ChangeRow:
     """The object is an ingress, and the fact's name is `to <cluster>`."""
     how = "no more traffic to" if change.now is not None else "traffic again to"
     return (_within(change.object), how, change.fact.name.removeprefix("to "))
 
 
-def _plain(change: Change) -> _ChangeRow:
+def _plain(change: Transition) -> _ChangeRow:
     _, _, what = short_label(change.field).partition(" ")
     sort = change.fact.sort
     if not sort:

@@ -17,15 +17,15 @@ from muster.git.changes import changed_paths
 from muster.git.memory.pulses import Remembered
 from muster.git.repository import Repository
 from muster.rules.checks.waivers import shown
-from muster.run.changes.comparison import Comparison, compare
-from muster.run.changes.subjects import subject_line
-from muster.run.homes import CONTEXT
 from muster.run.incremental import answer
 from muster.run.memo.state import RunState
+from muster.run.neighbourhood_records import CONTEXT
 from muster.run.parts.affected import data_of
 from muster.run.question import Question, Remembers, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
+from muster.run.transitions.compare_revisions import Comparison, compare
+from muster.run.transitions.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)

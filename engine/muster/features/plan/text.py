@@ -14,16 +14,16 @@ from muster.data.names import few
 from muster.data.printable import counted, printable
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section
-from muster.run.change import Change
-from muster.run.changes.changes import MOST_NAMED, together
-from muster.run.changes.comparison import Comparison
-from muster.run.changes.subjects import subject_line
+from muster.run.transition import Transition
+from muster.run.transitions.compare_revisions import Comparison
+from muster.run.transitions.subjects import subject_line
+from muster.run.transitions.transitions import MOST_NAMED, together
 
 #: Sign and colour of a transition: added, removed, changed.
 _ADDED, _REMOVED, _CHANGED = ("+", 32), ("-", 31), ("~", 33)
 
 
-def print_transitions(changes: Sequence[Change]) -> None:
+def print_transitions(changes: Sequence[Transition]) -> None:
     """Print each object with a line per transition, and many objects with the same transitions together.
 
     Newly held effects are left out: `print_held` prints them.
@@ -39,7 +39,7 @@ def print_transitions(changes: Sequence[Change]) -> None:
             sys.stdout.write(f"{paint(title, BOLD if has_colours() else PLAIN)}\n{texts[id_]}")
 
 
-def _transition_lines(change: Change) -> Iterator[str]:
+def _transition_lines(change: Transition) -> Iterator[str]:
     before, after = change.before, change.after
     sign, colour = _CHANGED if before and after else _REMOVED if before or change.now is None else _ADDED
     status = f"{before} -> {after}" if before and after else before or after

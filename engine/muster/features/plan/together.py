@@ -26,10 +26,10 @@ from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.net.deadline import Deadline
-from muster.run.changes.comparison import Comparison
-from muster.run.changes.placed import derivation_of
-from muster.run.changes.subjects import subject_line
 from muster.run.progress import RunStep, doing
+from muster.run.transitions.compare_revisions import Comparison
+from muster.run.transitions.placement_moves import derivation_of
+from muster.run.transitions.subjects import subject_line
 
 #: How many branches are tried together at most.
 MOST_TOGETHER: Final = 3

@@ -33,8 +33,8 @@ from muster.git.recovery import recover
 from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
 from muster.rules.checks.waivers import shown
-from muster.run.changes.changes import held_lines, lines_for_people
-from muster.run.changes.subjects import subject_line
+from muster.run.transitions.subjects import subject_line
+from muster.run.transitions.transitions import held_lines, lines_for_people
 
 if TYPE_CHECKING:
     from muster.run.shards.workers import Workers

@@ -32,7 +32,7 @@ from muster.git.landing.proposals import Branches
 from muster.git.repository import Repository
 from muster.rules.effects.freeze import FREEZES
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.changes.changes import plain
+from muster.run.transitions.transitions import plain
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult

@@ -34,15 +34,15 @@ from muster.git.memory.pulses import Remembered
 from muster.git.record.late import LateRenewals
 from muster.git.repository import Repository
 from muster.run.answer import RunAnswer
-from muster.run.change import Change
-from muster.run.changes.changes import commit_message, plain_message
-from muster.run.changes.subjects import subject_line
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
 from muster.run.memo.state import RunState
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
 from muster.run.run import Settled
+from muster.run.transition import Transition
+from muster.run.transitions.subjects import subject_line
+from muster.run.transitions.transitions import commit_message, plain_message
 
 if TYPE_CHECKING:
     from muster.run.shards.workers import Workers
@@ -65,7 +65,7 @@ def waiting_text(settled: Settled, until: str) -> str:
     return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {subject_line(settled.changes)}"
 
 
-def _is_loss(change: Change) -> bool:
+def _is_loss(change: Transition) -> bool:
     """Does a headline condition stop being True?"""
     was, now = change.was, change.now
     return (

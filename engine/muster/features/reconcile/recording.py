@@ -21,7 +21,7 @@ from muster.git.record.draft import HeardNow, RecordTooLargeError, draft_record
 from muster.git.record.late import LateRenewals
 from muster.git.record.storing import RecordTips, end_records, keep_record, push_beside, record_commit, record_tips
 from muster.git.repository import Repository
-from muster.run.question import Question, default_home
+from muster.run.question import Question, default_neighbourhood
 from muster.run.run import Settled
 
 
@@ -79,7 +79,7 @@ def recording_of(
     if not settled.first.fleet.settings.record_kept:
         return Recording()
     repository, remembered = question.repository, question.remembered
-    decided = frozenset(default_home(change.object) for change in settled.changes)
+    decided = frozenset(default_neighbourhood(change.object) for change in settled.changes)
     try:
         heard = HeardNow(
             question.heard,

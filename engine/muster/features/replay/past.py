@@ -19,7 +19,7 @@ from muster.git.log import LoggedCommit, read_log
 from muster.git.repository import Repository, is_ancestor, resolve
 from muster.git.store.entries import SUBMODULE, required_file
 from muster.git.store.objects import Objects
-from muster.run.changes.changes import leaves
+from muster.run.transitions.transitions import leaves
 
 #: What `muster sign` writes into the derived part of a request.
 _OF_SIGNING: Final = (".".join(CERTIFICATE), ".".join((*DECIDED, SIGNED)), "metadata.labels")

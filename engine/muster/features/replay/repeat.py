@@ -19,13 +19,13 @@ from muster.git.enginecommits import HEARD
 from muster.git.errors import UnreadableError
 from muster.git.record.reading import read_record
 from muster.git.repository import Repository
-from muster.run.changes.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
 from muster.run.memo.state import RunState, open_state
 from muster.run.progress import RunStep, doing, unheard
 from muster.run.recorded import question_of
 from muster.run.run import Settled
+from muster.run.transitions.transitions import commit_message
 
 #: The field of a difference in a line of a commit's message that is no trailer.
 MESSAGE: Final = "message"

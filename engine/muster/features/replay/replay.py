@@ -32,9 +32,9 @@ from muster.git.repository import Repository, blob_at
 from muster.git.snapshot import CommitSnapshot
 from muster.git.store.entries import required_file
 from muster.git.store.objects import Objects
-from muster.run.change import Change
-from muster.run.changes.changes import object_changes
 from muster.run.facts import UNTOLD
+from muster.run.transition import Transition
+from muster.run.transitions.transitions import object_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Divergences:
             self._over.append(replace(self._standing.pop(key), until=run.engine.now))
 
 
-def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Change]:
+def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Transition]:
     """The changes from a commit to the replay, without times and others that are not facts."""
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER) or is_projected(change.path):

@@ -13,8 +13,8 @@ from typing import Final
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, is_cluster, kind_of
 from muster.dataclass import dataclass
-from muster.run.change import Change
 from muster.run.run import Settled
+from muster.run.transition import Transition
 
 _TRUE: Final = "True"
 
@@ -51,7 +51,7 @@ class Tally:
         self.held += len(holding - set(self._holding))
         self._holding = holding
 
-    def _see_change(self, now: datetime, change: Change) -> None:
+    def _see_change(self, now: datetime, change: Transition) -> None:
         id_, fact = change.object, change.fact
         if PLACEMENT.has(id_) and fact.sort == "cluster":
             self.moves += 1

@@ -47,10 +47,10 @@ from muster.fleet.places import place_of
 from muster.rules.notifications.transitions import change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import Witness
-from muster.run.changes.noticed import notices_of
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
+from muster.run.transitions.notices import notices_of
 
 
 @dataclass

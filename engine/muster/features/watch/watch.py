@@ -37,8 +37,8 @@ from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import run_maintenance
 from muster.regex import Regex
 from muster.rules.checks import waivers
-from muster.run.changes.subjects import subject_line
 from muster.run.memo.state import RunState
+from muster.run.transitions.subjects import subject_line
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority

@@ -28,12 +28,12 @@ from muster.git.repository import Repository, common_directory, open_repository,
 from muster.git.snapshot import CommitSnapshot
 from muster.git.store.process import Git, without_location
 from muster.rules.policies.lazy import Witness
-from muster.run.changes.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.incremental import NOTHING_WANTED, Wanted, answer
 from muster.run.memo.state import RunState, copy_of, open_state
 from muster.run.question import Question, Remembers
 from muster.run.run import Run, Settled
+from muster.run.transitions.transitions import commit_message
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "muster",

@@ -63,7 +63,7 @@ def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:
                 yield document.body
 
 
-_NOBODY: Final = Mandate()
+_NO_MANDATE: Final = Mandate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class AgentSettings:
         remote = remote_of(ref)
         if not remote:
             return None
-        return next((source.mandate for source in self.remotes if source.name == remote), _NOBODY)
+        return next((source.mandate for source in self.remotes if source.name == remote), _NO_MANDATE)
 
 
 DEFAULTS: Final = AgentSettings()

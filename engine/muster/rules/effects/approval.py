@@ -40,7 +40,7 @@ ROLLOUT_EFFECT, ROLLOUT_TOPIC = "rollout", "rollouts"
 MOVE: Final = "move"
 #: The start of `heldBy` of a waiting effect, before the topic.
 HELD_BY: Final = "approval"
-_NOBODY: Final = FLEET.id("")
+_THE_FLEET: Final = FLEET.id("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Approvals:
 
     topics: Mapping[str, str] = field(default_factory=dict)
     approved: frozenset[tuple[str, str, str]] = frozenset()
-    fleet: ObjectId = _NOBODY
+    fleet: ObjectId = _THE_FLEET
     now: datetime = LAST
     freezes: tuple[Freeze, ...] = ()
     breaking: frozenset[tuple[str, str, str, str]] = frozenset()

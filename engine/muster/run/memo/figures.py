@@ -16,16 +16,17 @@ from muster.fleet.clusters import state_of
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.view import View
 from muster.rules.stages import ROLLOUTS
-from muster.run.memo.state import HOW
+from muster.run.memo.state import REPORT_SOURCES
 
 TOTAL_PREFIX: Final = "status "
 ROLLOUT_PREFIX: Final = "rollout "
 
 
-def sorted_words(words: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
-    all_words = list(words)
+def sorted_reports(last_reports: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
+    all_words = list(last_reports)
     return {
-        how: array("q", sorted(second for some_words in all_words for second in some_words.get(how, ()))) for how in HOW
+        how: array("q", sorted(second for some_words in all_words for second in some_words.get(how, ())))
+        for how in REPORT_SOURCES
     }
 
 
@@ -56,22 +57,22 @@ def rollout_named(name: str) -> tuple[str, str]:
     return rollout, state
 
 
-def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
-    """Return when each cluster among some objects last reported, by `HOW`: sorted seconds since the epoch.
+def last_reports(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
+    """Return when each cluster among some objects last reported, by `REPORT_SOURCES`: sorted seconds since the epoch.
 
     This is the time of the cluster's Lease, and of the newest report in its namespace. It is recorded per cluster and
     not per neighbourhood, because neighbourhoods may change from run to run without any report.
     """
     found: dict[tuple[str, str], int] = {}
     clusters = {id_.name for id_ in ids if is_cluster(id_) and id_ in view.objects}
-    for how, cluster, text in _words(view, ids):
+    for how, cluster, text in _reports(view, ids):
         instant = try_time(text) if cluster in clusters else None
         if instant is not None:
             found[how, cluster] = max(found.get((how, cluster), 0), int(instant.timestamp()))
-    return {how: sorted(second for (by, _), second in found.items() if by == how) for how in HOW}
+    return {how: sorted(second for (by, _), second in found.items() if by == how) for how in REPORT_SOURCES}
 
 
-def _words(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:
+def _reports(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:
     """Yield how a cluster reported, its name, and the time as written."""
     for id_ in ids:
         obj = view.objects.get(id_)

@@ -12,7 +12,7 @@ from typing import IO, Final, NamedTuple
 
 from muster.dataclass import dataclass
 from muster.run.memo.records import RunRecord
-from muster.run.memo.state import Home, RunState
+from muster.run.memo.state import NeighbourhoodRecord, RunState
 
 _PAGES_AT_ONCE: Final = 1 << 30
 
@@ -37,9 +37,9 @@ class Provisional(RunState):
     def __del__(self) -> None:
         self.close()
 
-    def add(self, homes: Iterable[Home]) -> range:
+    def add(self, neighbourhoods: Iterable[NeighbourhoodRecord]) -> range:
         """Add neighbourhoods; return their numbers."""
-        numbered = list(enumerate(homes, self._last + 1))
+        numbered = list(enumerate(neighbourhoods, self._last + 1))
         first, self._last = self._last + 1, self._last + len(numbered)
         self._db.execute("BEGIN")
         self._put(numbered)
@@ -49,15 +49,22 @@ class Provisional(RunState):
     def put_due(self, when: Iterable[tuple[int, int | None]]) -> None:
         """Store when time changes neighbourhoods, by their numbers."""
         self._db.execute("BEGIN")
-        self._db.executemany("UPDATE homes SET due = ? WHERE id = ?", ((due, home) for home, due in when))
+        self._db.executemany(
+            "UPDATE neighbourhoods SET due = ? WHERE id = ?", ((due, neighbourhood) for neighbourhood, due in when)
+        )
         self._db.execute("COMMIT")
 
     def replaces(
-        self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int], steps: Mapping[str, bytes]
+        self,
+        other: RunState,
+        facts: RunRecord,
+        neighbourhoods: Iterable[NeighbourhoodRecord],
+        gone: Iterable[int],
+        steps: Mapping[str, bytes],
     ) -> None:
         """Replace the `gone` neighbourhoods, and then the content of another state, in one transaction."""
         self._version = other._version
-        self.replace(facts, homes, gone, steps, landed=False)
+        self.replace(facts, neighbourhoods, gone, steps, landed=False)
         self._db.backup(other._db, pages=_PAGES_AT_ONCE)
 
 

@@ -34,11 +34,11 @@ from muster.run.memo.records import RunRecord, kept
 
 _FORMAT: Final = 6
 #: Where the time of a cluster's last report comes from.
-HOW: Final = ("lease", "report")
+REPORT_SOURCES: Final = ("lease", "report")
 #: The schema.
 _SCHEMA: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE homes (
+CREATE TABLE neighbourhoods (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,           -- the first of the neighbourhood's names
   shared INTEGER NOT NULL,      -- whether wide stages read all of it, so that it has no summary
@@ -51,33 +51,33 @@ CREATE TABLE homes (
   totals BLOB NOT NULL,         -- what it adds to the totals of the fleet
   findings BLOB                 -- NULL: none
 );
-CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
-CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
-CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
-CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
-CREATE TABLE words (            -- when each of its clusters last reported
-  home INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
-CREATE INDEX words_home ON words (home);
-CREATE INDEX words_second ON words (how, second, home);
+CREATE INDEX neighbourhoods_due ON neighbourhoods (due) WHERE due IS NOT NULL;
+CREATE INDEX neighbourhoods_settled ON neighbourhoods (settled) WHERE settled IS NOT NULL;
+CREATE INDEX neighbourhoods_wrong ON neighbourhoods (id) WHERE findings IS NOT NULL;
+CREATE INDEX neighbourhoods_whole ON neighbourhoods (id) WHERE shared OR troubled;
+CREATE TABLE last_reports (            -- when each of its clusters last reported
+  neighbourhood INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
+CREATE INDEX last_reports_neighbourhood ON last_reports (neighbourhood);
+CREATE INDEX last_reports_second ON last_reports (how, second, neighbourhood);
 CREATE TABLE failures (         -- expressions that failed for one of its objects
-  home INTEGER NOT NULL, stage TEXT NOT NULL, policy BLOB NOT NULL, place BLOB NOT NULL,
+  neighbourhood INTEGER NOT NULL, stage TEXT NOT NULL, policy BLOB NOT NULL, place BLOB NOT NULL,
   object TEXT NOT NULL,         -- its place in the order of all objects for which the expression failed
   said BLOB NOT NULL);
-CREATE INDEX failures_home ON failures (home);
+CREATE INDEX failures_neighbourhood ON failures (neighbourhood);
 CREATE TABLE steps (            -- what the next step of an object needs; its neighbourhood has this name
   name TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX names_home ON names (home);
-CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
-  PRIMARY KEY (path, ref, home)) WITHOUT ROWID;
-CREATE INDEX files_home ON files (home);
+CREATE TABLE names (name TEXT PRIMARY KEY, neighbourhood INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX names_neighbourhood ON names (neighbourhood);
+CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, neighbourhood INTEGER NOT NULL, context INTEGER NOT NULL,
+  PRIMARY KEY (path, ref, neighbourhood)) WITHOUT ROWID;
+CREATE INDEX files_neighbourhood ON files (neighbourhood);
 CREATE INDEX files_context ON files (path) WHERE context;
 CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
 CREATE TABLE written (          -- the derived files that the run wrote or removed
   path TEXT NOT NULL,
   blob TEXT NOT NULL,           -- the object id of the content; empty: the neighbourhood is evaluated again
-  home INTEGER NOT NULL);
-CREATE INDEX written_home ON written (home);
+  neighbourhood INTEGER NOT NULL);
+CREATE INDEX written_neighbourhood ON written (neighbourhood);
 """
 #: The types of values, by the letter of a column in `RunState._rows`.
 _TYPES: Final = {"i": int, "s": str, "b": bytes}
@@ -126,7 +126,7 @@ class WrittenFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class NeighbourhoodRecord:
     """The record of a neighbourhood, which holds as soon as its `written` files are there. Instants are seconds since
     the epoch."""
 
@@ -142,7 +142,7 @@ class Home:
     summary: bytes
     totals: Mapping[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    words: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    last_reports: Mapping[str, Sequence[int]] = field(default_factory=dict)
     failures: Sequence[tuple[str, bytes, bytes, str, bytes]] = ()
     written: Sequence[WrittenFile] = ()
 
@@ -252,67 +252,80 @@ class RunState:
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
         """The neighbourhoods in files of the branch, and the paths without any."""
         wanted = set(paths)
-        rows = list(self._in("si", "SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
-        return {home for _, home in rows}, wanted - {path for path, _ in rows}
+        rows = list(self._in("si", "SELECT path, neighbourhood FROM files WHERE ref = '' AND path IN ({})", wanted))
+        return {neighbourhood for _, neighbourhood in rows}, wanted - {path for path, _ in rows}
 
     def of_refs(self, refs: Iterable[str]) -> set[int]:
         """The neighbourhoods that agents' refs report about."""
-        return {home for (home,) in self._in("i", "SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
+        return {
+            neighbourhood
+            for (neighbourhood,) in self._in(
+                "i", "SELECT neighbourhood FROM files WHERE ref IN ({}) AND ref <> ''", set(refs)
+            )
+        }
 
     def of_names(self, names: Iterable[str]) -> set[int]:
         """The neighbourhoods with any of these names."""
-        return {home for (home,) in self._in("i", "SELECT home FROM names WHERE name IN ({})", set(names))}
+        return {
+            neighbourhood
+            for (neighbourhood,) in self._in("i", "SELECT neighbourhood FROM names WHERE name IN ({})", set(names))
+        }
 
-    def homes_of(self, names: Iterable[str]) -> dict[str, int]:
+    def neighbourhoods_of(self, names: Iterable[str]) -> dict[str, int]:
         """The neighbourhood with each of these names."""
-        return dict(self._in("si", "SELECT name, home FROM names WHERE name IN ({})", set(names)))
+        return dict(self._in("si", "SELECT name, neighbourhood FROM names WHERE name IN ({})", set(names)))
 
     def due(self, now: int) -> set[int]:
         """The neighbourhoods that time changes by this instant."""
-        return self._column("i", "SELECT id FROM homes WHERE due <= ?", now)
+        return self._column("i", "SELECT id FROM neighbourhoods WHERE due <= ?", now)
 
     def next_due(self, but: Iterable[int] = ()) -> tuple[int | None, int | None]:
         """When time next changes any neighbourhood except these; and when, apart from pulses."""
         self._choose(but)
         rest = "IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
-        due = self._rows("i", f"SELECT due FROM homes WHERE due {rest} ORDER BY due LIMIT 1")  # noqa: S608
-        settled = self._rows("i", f"SELECT settled FROM homes WHERE settled {rest} ORDER BY settled LIMIT 1")  # noqa: S608
+        due = self._rows("i", f"SELECT due FROM neighbourhoods WHERE due {rest} ORDER BY due LIMIT 1")  # noqa: S608
+        settled = self._rows("i", f"SELECT settled FROM neighbourhoods WHERE settled {rest} ORDER BY settled LIMIT 1")  # noqa: S608
         return next((second for (second,) in due), None), next((second for (second,) in settled), None)
 
     def overdue(self, now: int) -> int | None:
         """The second of the first change by time, apart from pulses, that no run has evaluated by this instant; None if
         there is none."""
-        statement = "SELECT settled FROM homes WHERE settled <= ? ORDER BY settled LIMIT 1"
+        statement = "SELECT settled FROM neighbourhoods WHERE settled <= ? ORDER BY settled LIMIT 1"
         return next((second for (second,) in self._rows("i", statement, now)), None)
 
-    def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
-        """When each cluster last reported, by `HOW`, of every neighbourhood except these: sorted seconds."""
+    def last_reports(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
+        """When each cluster last reported, by `REPORT_SOURCES`, of every neighbourhood except these: sorted seconds."""
         self._choose(but)
-        statement = "SELECT second FROM words WHERE how = ? AND home NOT IN (SELECT id FROM chosen) ORDER BY second"
-        return {how: array("q", (second for (second,) in self._rows("i", statement, how))) for how in HOW}
+        statement = (
+            "SELECT second FROM last_reports WHERE how = ? "
+            "AND neighbourhood NOT IN (SELECT id FROM chosen) ORDER BY second"
+        )
+        return {how: array("q", (second for (second,) in self._rows("i", statement, how))) for how in REPORT_SOURCES}
 
     def whole(self) -> set[int]:
         """The neighbourhoods that have no summary."""
-        return self._column("i", "SELECT id FROM homes WHERE shared OR troubled")
+        return self._column("i", "SELECT id FROM neighbourhoods WHERE shared OR troubled")
 
     def count(self) -> int:
         """The number of neighbourhoods."""
-        (count,) = self._db.execute("SELECT count(*) FROM homes").fetchone()
+        (count,) = self._db.execute("SELECT count(*) FROM neighbourhoods").fetchone()
         return int(count)
 
-    def names(self, homes: Iterable[int]) -> set[str]:
+    def names(self, neighbourhoods: Iterable[int]) -> set[str]:
         """The names of some neighbourhoods."""
-        self._choose(homes)
-        return self._column("s", "SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")
+        self._choose(neighbourhoods)
+        return self._column("s", "SELECT name FROM names WHERE neighbourhood IN (SELECT id FROM chosen)")
 
     def names_of_shared(self) -> set[str]:
         """The names of the shared neighbourhoods."""
-        return self._column("s", "SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
+        return self._column(
+            "s", "SELECT name FROM names WHERE neighbourhood IN (SELECT id FROM neighbourhoods WHERE shared)"
+        )
 
-    def files(self, homes: Iterable[int]) -> set[File]:
+    def files(self, neighbourhoods: Iterable[int]) -> set[File]:
         """The files of some neighbourhoods."""
-        self._choose(homes)
-        rows = self._rows("ssi", "SELECT path, ref, context FROM files WHERE home IN (SELECT id FROM chosen)")
+        self._choose(neighbourhoods)
+        rows = self._rows("ssi", "SELECT path, ref, context FROM files WHERE neighbourhood IN (SELECT id FROM chosen)")
         return {File(path, ref, bool(context)) for path, ref, context in rows}
 
     def context(self) -> set[File]:
@@ -320,13 +333,13 @@ class RunState:
         rows = self._rows("ss", "SELECT path, ref FROM files WHERE context")
         return {File(path, ref, context=True) for path, ref in rows}
 
-    def sharing(self, homes: Iterable[int]) -> set[int]:
+    def sharing(self, neighbourhoods: Iterable[int]) -> set[int]:
         """The neighbourhoods that share a file with any of these."""
-        self._choose(homes)
+        self._choose(neighbourhoods)
         return self._column(
             "i",
-            "SELECT DISTINCT b.home FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
-            "WHERE a.home IN (SELECT id FROM chosen)",
+            "SELECT DISTINCT b.neighbourhood FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
+            "WHERE a.neighbourhood IN (SELECT id FROM chosen)",
         )
 
     def summaries(
@@ -338,29 +351,29 @@ class RunState:
         only the first ones.
         """
         self._choose(but)
-        others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
+        others = "FROM neighbourhoods WHERE id NOT IN (SELECT id FROM chosen)"
         digests: dict[str, str] = dict(self._rows("ss", f"SELECT name, digest {others}"))
         summaries = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
         missing = self._in(
-            "sb", "SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - summaries.keys()
+            "sb", "SELECT name, summary FROM neighbourhoods WHERE name IN ({})", digests.keys() - summaries.keys()
         )
         texts = missing if summaries else self._rows("sb", f"SELECT name, summary {others}")
         summaries.update(read((name, text) for name, text in texts))
         self._made = {name: (digests[name], summaries[name]) for name in islice(digests, _MOST_MADE)}
         return summaries
 
-    def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, bytes]]:
+    def summaries_of(self, neighbourhoods: Iterable[int]) -> Iterator[tuple[str, bytes]]:
         """Yield name and summary of some neighbourhoods."""
-        self._choose(homes)
-        yield from self._rows("sb", "SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
+        self._choose(neighbourhoods)
+        yield from self._rows("sb", "SELECT name, summary FROM neighbourhoods WHERE id IN (SELECT id FROM chosen)")
 
-    def kept(self, homes: Iterable[int]) -> dict[int, "KnownNeighbourhood"]:
+    def kept(self, neighbourhoods: Iterable[int]) -> dict[int, "KnownNeighbourhood"]:
         """What is known of some neighbourhoods. While a fleet is in shards, several may have the same name."""
-        self._choose(homes)
+        self._choose(neighbourhoods)
         rows = self._rows(
             "isiisbi",
             "SELECT id, name, shared, troubled, digest, totals, name IN (SELECT name FROM steps) "
-            "FROM homes WHERE id IN (SELECT id FROM chosen)",
+            "FROM neighbourhoods WHERE id IN (SELECT id FROM chosen)",
         )
         return {
             id_: KnownNeighbourhood(
@@ -372,7 +385,9 @@ class RunState:
     def given(self, but: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield id, name, and what its clusters were given, of every neighbourhood except these."""
         self._choose(but)
-        yield from self._rows("iss", "SELECT id, name, given FROM homes WHERE id NOT IN (SELECT id FROM chosen)")
+        yield from self._rows(
+            "iss", "SELECT id, name, given FROM neighbourhoods WHERE id NOT IN (SELECT id FROM chosen)"
+        )
 
     def steps(self, names: Iterable[str]) -> dict[str, bytes]:
         """The records of steps by the names of their neighbourhoods."""
@@ -382,7 +397,7 @@ class RunState:
         """Yield the findings of every neighbourhood except these."""
         self._choose(but)
         rows = self._rows(
-            "b", "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
+            "b", "SELECT findings FROM neighbourhoods WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
         )
         for (encoded,) in rows:
             yield from kept(tuple[Finding, ...], encoded)
@@ -394,28 +409,28 @@ class RunState:
         rows = self._rows(
             "bis",
             "SELECT said, count(*), min(object) FROM failures "  # SQLite takes `said` from the row with the minimum
-            "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place",
+            "WHERE neighbourhood NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place",
         )
         yield from (kept(Failed, failure)._replace(number=count) for failure, count, _ in rows)
 
     def failing(self) -> set[int]:
         """The neighbourhoods in which any expression failed."""
-        return self._column("i", "SELECT DISTINCT home FROM failures")
+        return self._column("i", "SELECT DISTINCT neighbourhood FROM failures")
 
     # -- writing
 
     def replace(
         self,
         facts: RunRecord,
-        homes: Iterable[Home],
+        records: Iterable[NeighbourhoodRecord],
         gone: Iterable[int] | None,
         steps: Mapping[str, bytes] | None = None,
         *,
         all_steps: bool = False,
         landed: bool = True,
     ) -> None:
-        """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
-        all), in one transaction. `landed`: the files that the others wrote are there."""
+        """Replace the `gone` neighbourhoods (None: everything) by these `records`, and the records of these `steps`
+        (or of all), in one transaction. `landed`: the files that the others wrote are there."""
         self._most_ticks = sys.maxsize  # writing takes as long as there is to write
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
@@ -426,13 +441,13 @@ class RunState:
             if gone is None:
                 self._begin()
             else:
-                self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
-                for table in ("names", "files", "words", "failures", "written"):
-                    self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
+                self._db.execute("DELETE FROM neighbourhoods WHERE id IN (SELECT id FROM chosen)")
+                for table in ("names", "files", "last_reports", "failures", "written"):
+                    self._db.execute(f"DELETE FROM {table} WHERE neighbourhood IN (SELECT id FROM chosen)")  # noqa: S608
                 if landed:
                     self._db.execute("DELETE FROM written")
-            (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
-            self._put(list(enumerate(homes, last + 1)))
+            (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM neighbourhoods").fetchone()
+            self._put(list(enumerate(records, last + 1)))
             if all_steps:
                 self._db.execute("DELETE FROM steps")
             self._db.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?)", sorted((steps or {}).items()))
@@ -461,41 +476,50 @@ class RunState:
         for statement in _statements():
             self._db.execute(statement)
 
-    def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
+    def _put(self, records: Sequence[tuple[int, NeighbourhoodRecord]]) -> None:
         """Add neighbourhoods by number, with rows in the order of their keys, which is fastest."""
         self._db.executemany(
-            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO neighbourhoods VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     number,
-                    home.name,
-                    home.shared,
-                    home.troubled,
-                    home.due,
-                    home.settled,
-                    home.digest,
-                    home.given,
-                    home.summary,
-                    encode(home.totals),
-                    encode(home.findings) if home.findings else None,
+                    record.name,
+                    record.shared,
+                    record.troubled,
+                    record.due,
+                    record.settled,
+                    record.digest,
+                    record.given,
+                    record.summary,
+                    encode(record.totals),
+                    encode(record.findings) if record.findings else None,
                 )
-                for number, home in homes
+                for number, record in records
             ],
         )
-        words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
-        self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)
-        failures = ((number, *failed) for number, home in homes for failed in home.failures)
+        last_reports = (
+            (number, how, second)
+            for number, record in records
+            for how in record.last_reports
+            for second in record.last_reports[how]
+        )
+        self._db.executemany("INSERT INTO last_reports VALUES (?, ?, ?)", last_reports)
+        failures = ((number, *failed) for number, record in records for failed in record.failures)
         self._db.executemany("INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?)", failures)
-        names = sorted((name, number) for number, home in homes for name in home.names)
+        names = sorted((name, number) for number, record in records for name in record.names)
         self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
-        files = sorted((file.path, file.ref, number, file.context) for number, home in homes for file in home.files)
+        files = sorted(
+            (file.path, file.ref, number, file.context) for number, record in records for file in record.files
+        )
         self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", files)
-        written = ((*file, number) for number, home in homes for file in home.written)
+        written = ((*file, number) for number, record in records for file in record.written)
         self._db.executemany("INSERT INTO written VALUES (?, ?, ?)", written)
 
-    def _choose(self, homes: Iterable[int]) -> None:
+    def _choose(self, neighbourhoods: Iterable[int]) -> None:
         self._db.execute("DELETE FROM chosen")
-        self._db.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((home,) for home in homes))
+        self._db.executemany(
+            "INSERT OR IGNORE INTO chosen VALUES (?)", ((neighbourhood,) for neighbourhood in neighbourhoods)
+        )
 
     def _column(self, types: str, statement: str, *values: object) -> set[Any]:
         """Return the only column of a query."""

@@ -21,7 +21,7 @@ from muster.data.locations import FOLDER
 from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
-from muster.fleet.neighbourhoods import Homes, homes
+from muster.fleet.neighbourhoods import NeighbourhoodNames, neighbourhood_names
 from muster.git.authors import written_since
 from muster.git.changes import Blob, PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
@@ -29,11 +29,20 @@ from muster.git.errors import RepositoryError
 from muster.git.store.entries import LINK, SUBMODULE
 from muster.git.store.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects, reads_users
-from muster.run.homes import CONTEXT, KeptNeighbourhoods
 from muster.run.memo.records import RunRecord, digest
 from muster.run.memo.state import RunState
+from muster.run.neighbourhood_records import CONTEXT, KeptNeighbourhoods
 from muster.run.parts.part import FleetPart, Touched
-from muster.run.question import MOST, Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
+from muster.run.question import (
+    MOST,
+    Question,
+    WholeNeeded,
+    default_neighbourhood,
+    names_of,
+    refs_by_name,
+    tips_of,
+    withheld_of,
+)
 from muster.run.run import Run
 
 if TYPE_CHECKING:
@@ -248,14 +257,14 @@ class Reading:
     fleet: Fleet
 
     @cached_property
-    def _where(self) -> Homes:
-        return homes(self.fleet)
+    def _where(self) -> NeighbourhoodNames:
+        return neighbourhood_names(self.fleet)
 
     @cached_property
-    def homes(self) -> Mapping[ObjectId, str]:
+    def neighbourhoods(self) -> Mapping[ObjectId, str]:
         """The neighbourhood of each object that was read."""
         where = self._where
-        default = {part.id: default_home(part.id) for part in self.fleet.read.parts}
+        default = {part.id: default_neighbourhood(part.id) for part in self.fleet.read.parts}
         return {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
 
     @cached_property
@@ -277,24 +286,28 @@ class Reading:
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names of each neighbourhood."""
-        by_home: dict[str, set[str]] = {}
-        for name, home in self._where.names.items():
-            by_home.setdefault(home, {home}).add(name)
-        return {home: frozenset(names) for home, names in by_home.items()}
+        by_neighbourhood: dict[str, set[str]] = {}
+        for name, neighbourhood in self._where.names.items():
+            by_neighbourhood.setdefault(neighbourhood, {neighbourhood}).add(name)
+        return {neighbourhood: frozenset(names) for neighbourhood, names in by_neighbourhood.items()}
 
     @cached_property
     def own(self) -> frozenset[str]:
         """The neighbourhoods to decide: those of a near part without the shared ones."""
-        homes = frozenset(self.homes.values())
+        neighbourhoods = frozenset(self.neighbourhoods.values())
         if not self.part.near:
-            return homes
+            return neighbourhoods
         shared = self.part.state.names_of_shared() - self.part.stepping
-        return frozenset(home for home in homes if not {home, *self.names.get(home, ())} & shared)
+        return frozenset(
+            neighbourhood
+            for neighbourhood in neighbourhoods
+            if not {neighbourhood, *self.names.get(neighbourhood, ())} & shared
+        )
 
     @property
     def standing(self) -> frozenset[ObjectId]:
         """The objects that were read and are not decided."""
-        return frozenset(id_ for id_, home in self.homes.items() if home not in self.own)
+        return frozenset(id_ for id_, neighbourhood in self.neighbourhoods.items() if neighbourhood not in self.own)
 
 
 def _failing(reading: Reading) -> frozenset[int]:
@@ -313,7 +326,7 @@ def _shared_object_moved(reading: Reading) -> bool:
     part = reading.part
     if not part.near:
         return False
-    others = [other for other in reading.fleet.read.parts if reading.homes[other.id] not in reading.own]
+    others = [other for other in reading.fleet.read.parts if reading.neighbourhoods[other.id] not in reading.own]
     files = {other.source.path for other in others} - {file.path for file in part.state.context()}
     return bool(files & part.touched.labels) or any(CSR.has(other.id) and not other.source.ref for other in others)
 
@@ -321,8 +334,8 @@ def _shared_object_moved(reading: Reading) -> bool:
 def _read_of_others(reading: Reading) -> frozenset[int]:
     """The neighbourhoods that were read but not selected."""
     decided = reading.own
-    names = {name for home in decided for name in reading.names.get(home, (home,))}
-    keys = {str(id_) for id_, home in reading.homes.items() if home in decided}
+    names = {name for neighbourhood in decided for name in reading.names.get(neighbourhood, (neighbourhood,))}
+    keys = {str(id_) for id_, neighbourhood in reading.neighbourhoods.items() if neighbourhood in decided}
     return frozenset(reading.part.state.of_names(names | keys) - reading.part.chosen)
 
 
@@ -482,7 +495,7 @@ def _ordered(deciding: Deciding) -> frozenset[int]:
     """The neighbourhoods to which wide stages pass on something about an object: they have not decided it."""
     part = deciding.part
     objects = deciding.given.terms.objects
-    return frozenset(part.state.of_names(map(default_home, objects))) - part.chosen if objects else frozenset()
+    return frozenset(part.state.of_names(map(default_neighbourhood, objects))) - part.chosen if objects else frozenset()
 
 
 def _first_or_last(deciding: Deciding) -> bool:
@@ -496,7 +509,7 @@ def _summary_changed(deciding: Deciding) -> bool:
     part, kept = deciding.part, deciding.kept
     if not part.near:
         return False
-    if any(home.troubled or (home.shared and home.name not in part.stepping) for home in kept.homes):
+    if any(record.troubled or (record.shared and record.name not in part.stepping) for record in kept.records):
         return True
     return deciding.progressing is None
 
@@ -510,7 +523,7 @@ def _progressed(deciding: Deciding) -> frozenset[int]:
 
 
 def _name_taken(deciding: Deciding) -> bool:
-    names = (name for home in deciding.kept.homes for name in home.names)
+    names = (name for record in deciding.kept.records for name in record.names)
     return bool(deciding.part.state.of_names(names) - deciding.part.chosen)
 
 

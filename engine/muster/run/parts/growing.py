@@ -14,7 +14,7 @@ from muster.run.question import WholeNeeded
 M = TypeVar("M")
 
 
-def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPart | None:
+def enlarged_part(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPart | None:
     """Return the larger part that changes require; None if this one is enough. WholeNeeded if only the whole fleet
     is."""
     for row in rows:
@@ -37,6 +37,6 @@ def read_part(part: FleetPart) -> tuple[FleetPart, Snapshot, Fleet | None]:
     snapshot = part.question.snapshot(part.paths, part.refs)
     fleet = assemble(snapshot, partial=True)
     reading = Reading(part, fleet)
-    if (larger := noticed(part, AFTER_READING, reading)) is not None:
+    if (larger := enlarged_part(part, AFTER_READING, reading)) is not None:
         return larger, snapshot, None
     return replace(part, standing=reading.standing), snapshot, fleet

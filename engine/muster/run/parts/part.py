@@ -24,9 +24,9 @@ from muster.fleet.settings import Settings
 from muster.git.trees import list_paths
 from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.homes import NAME, KeptNeighbourhoods, Summary, kind_name, read_summaries
 from muster.run.memo.records import RunRecord
 from muster.run.memo.state import File, KnownNeighbourhood, RunState
+from muster.run.neighbourhood_records import NAME, KeptNeighbourhoods, Summary, kind_name, read_summaries
 from muster.run.question import Question, WholeNeeded
 
 if TYPE_CHECKING:
@@ -35,22 +35,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a run has to evaluate: neighbourhoods (`homes`), paths without a known neighbourhood (`unknown`), and
-    `names` of clusters whose agents reported. `labels` are all changed files."""
+    """What a run has to evaluate: `neighbourhoods`, paths without a known neighbourhood (`unknown`), and `names` of
+    clusters whose agents reported. `labels` are all changed files."""
 
-    homes: frozenset[int] = frozenset()
+    neighbourhoods: frozenset[int] = frozenset()
     unknown: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         """Is there anything to evaluate?"""
-        return bool(self.homes or self.unknown or self.names)
+        return bool(self.neighbourhoods or self.unknown or self.names)
 
     def __or__(self, other: "Touched") -> "Touched":
         """Both."""
         return Touched(
-            self.homes | other.homes, self.unknown | other.unknown, self.names | other.names, self.labels | other.labels
+            self.neighbourhoods | other.neighbourhoods,
+            self.unknown | other.unknown,
+            self.names | other.names,
+            self.labels | other.labels,
         )
 
 
@@ -114,14 +117,14 @@ class FleetPart:
             more = state.sharing(chosen)
             if near:
                 with_policies, _ = state.of_files(file.path for file in state.context() if not file.ref)
-                more |= {id_ for id_, home in state.kept(with_policies).items() if not home.shared}
+                more |= {id_ for id_, record in state.kept(with_policies).items() if not record.shared}
             if more <= chosen:
                 break
             chosen |= more
-        homes = state.kept(chosen)
-        if len(homes) > self.question.most * state.count():
+        neighbourhoods = state.kept(chosen)
+        if len(neighbourhoods) > self.question.most * state.count():
             raise WholeNeeded("most of it changed")
-        if near and any(home.wide for home in homes.values()):
+        if near and any(record.wide for record in neighbourhoods.values()):
             return replace(self, chosen=chosen).larger(wide=True).closed()
         files = state.files(chosen) | (state.context() if near else set[File]())
         shorts = {file.ref for file in files if file.ref}
@@ -130,7 +133,7 @@ class FleetPart:
         if any(ref.refused for ref in refs):
             raise WholeNeeded("a ref that does not count is among them")
         paths = frozenset(file.path for file in files if not file.ref) | self.touched.unknown
-        return replace(self, chosen=chosen, known=homes, paths=paths, refs=refs)
+        return replace(self, chosen=chosen, known=neighbourhoods, paths=paths, refs=refs)
 
     # -- what is known of the rest
 
@@ -138,7 +141,7 @@ class FleetPart:
     def summaries(self) -> Mapping[str, Summary]:
         """The summaries of the rest, by neighbourhood; empty for a near part, which reads none."""
         if self.rest.shards is not None:
-            chosen = {home.name for home in self.known.values()}
+            chosen = {record.name for record in self.known.values()}
             return {name: summary for name, summary in self.rest.read.items() if name not in chosen}
         return {} if self.near else self.state.summaries(self.chosen, read_summaries)
 
@@ -211,8 +214,8 @@ class FleetPart:
     def _totals_of_others(self) -> Counter[str]:
         """The totals of the rest."""
         totals: Counter[str] = Counter(self.facts.totals)
-        for home in self.known.values():
-            totals.subtract(home.totals)
+        for record in self.known.values():
+            totals.subtract(record.totals)
         return totals
 
     def totals(self, kept: KeptNeighbourhoods) -> Counter[str]:
@@ -222,7 +225,7 @@ class FleetPart:
     @cached_property
     def stepping(self) -> frozenset[str]:
         """The chosen neighbourhoods of a near part whose objects take their step."""
-        return frozenset(home.name for home in self.known.values() if home.steps)
+        return frozenset(record.name for record in self.known.values() if record.steps)
 
     def _steps(self, fleet: Fleet) -> Mapping[ObjectId, bytes]:
         records = self.state.steps(self.stepping)

@@ -15,7 +15,7 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.projections.policy import Projection
 from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import OWNER, owner_of
-from muster.run.homes import KeptNeighbourhoods, Summary, read_summaries
+from muster.run.neighbourhood_records import KeptNeighbourhoods, Summary, read_summaries
 from muster.run.parts.part import FleetPart
 
 _LABELS: Path = ("metadata", "labels")
@@ -28,18 +28,20 @@ class _MoreChanged(Exception):  # noqa: N818 - wide stages run
 def progressing(part: FleetPart, kept: KeptNeighbourhoods, fleet: FleetWithPolicies) -> frozenset[str] | None:
     """Return the neighbourhoods of the objects in which the clusters of a near part made progress; None if wide stages
     have to run: something else that others may read changed, an object has no record, or Projections read progress."""
-    after = {home.name: home for home in kept.homes}
-    if after.keys() != {home.name for home in part.known.values()}:
+    after = {record.name: record for record in kept.records}
+    if after.keys() != {record.name for record in part.known.values()}:
         return None
-    differing = {id_: after[home.name] for id_, home in part.known.items() if after[home.name].digest != home.digest}
+    differing = {
+        id_: after[record.name] for id_, record in part.known.items() if after[record.name].digest != record.digest
+    }
     if not differing:
         return frozenset()
     before = dict(read_summaries(part.state.summaries_of(differing)))
     try:
         progressed = frozenset(
             name
-            for home, summary in read_summaries((home.name, home.summary) for home in differing.values())
-            for name in _progressed(before[home], summary)
+            for neighbourhood, summary in read_summaries((record.name, record.summary) for record in differing.values())
+            for name in _progressed(before[neighbourhood], summary)
         )
     except _MoreChanged:
         return None

@@ -16,7 +16,7 @@ from muster.data.locations import FOLDER, SUFFIX, is_projected
 from muster.dataclass import dataclass
 from muster.fleet.shared import OF_CLUSTERS
 from muster.regex import Regex
-from muster.run.homes import CONTEXT
+from muster.run.neighbourhood_records import CONTEXT
 
 #: The file of a cluster's folder, by convention.
 _CLUSTER: Final = ("cluster.yaml", "cluster.yml", "cluster.json")
@@ -49,7 +49,7 @@ class FileGroups:
     """The files of each neighbourhood by guess, the `common` files with policies and settings, which every shard needs,
     and the `rest`, which many clusters share."""
 
-    homes: dict[str, list[ListedFile]] = field(default_factory=dict)
+    neighbourhoods: dict[str, list[ListedFile]] = field(default_factory=dict)
     common: list[ListedFile] = field(default_factory=list)
     rest: list[ListedFile] = field(default_factory=list)
     derived: bool = False
@@ -58,9 +58,9 @@ class FileGroups:
     def shards(self, files: int) -> Iterator[list[str]]:
         """Yield groups of neighbourhoods' names, with about so many files each."""
         names, count = list[str](), 0
-        for name in list(self.homes):
+        for name in list(self.neighbourhoods):
             names.append(name)
-            count += len(self.homes[name])
+            count += len(self.neighbourhoods[name])
             if count >= files:
                 yield names
                 names, count = [], 0
@@ -74,28 +74,28 @@ def cut(
     """Guess which files belong together. `policies` are files that are known to contain policies; `read` returns blobs
     by their ids."""
     groups, with_policies, folders = FileGroups(), frozenset(policies), _folders(listed)
-    homes: defaultdict[str, list[ListedFile]] = defaultdict(list)
+    neighbourhoods: defaultdict[str, list[ListedFile]] = defaultdict(list)
     unseen, derived = [], []
     for file in listed:
         if file.ref:
-            homes[cluster_of(file.ref)].append(file)
+            neighbourhoods[cluster_of(file.ref)].append(file)
         elif file.path in with_policies:
             groups.common.append(file)
         elif file.path.startswith(FOLDER):
             derived.append(file)
         elif folder := _within(file.path, folders):
-            homes[basename(folder)].append(file)
+            neighbourhoods[basename(folder)].append(file)
         else:
             unseen.append(file)
     elsewhere = dict[str, str]()
     for file, data in zip(unseen, read([file.oid for file in unseen]), strict=True):
         glance = _glance(data)
         groups.adapters = groups.adapters or ADAPTER_REPORT in glance.kinds
-        elsewhere.update((name, min(glance.homes)) for name in glance.elsewhere)
+        elsewhere.update((name, min(glance.neighbourhoods)) for name in glance.elsewhere)
         if not glance.kinds.isdisjoint(CONTEXT):
             groups.common.append(file)
-        elif glance.kinds <= OF_CLUSTERS and len(glance.homes) == 1:
-            homes[min(glance.homes)].append(file)
+        elif glance.kinds <= OF_CLUSTERS and len(glance.neighbourhoods) == 1:
+            neighbourhoods[min(glance.neighbourhoods)].append(file)
         else:
             groups.rest.append(file)
     for file in derived:
@@ -106,12 +106,12 @@ def cut(
         elif kind in CONTEXT:
             groups.common.append(file)
         elif kind in OF_CLUSTERS and file.path.endswith(SUFFIX):
-            homes[_derived_of(kind, file.path, elsewhere)].append(file)
+            neighbourhoods[_derived_of(kind, file.path, elsewhere)].append(file)
         else:
             groups.rest.append(file)
     groups.derived = bool(derived)
-    groups.rest.extend(homes.pop("", ()))
-    groups.homes = dict(homes)
+    groups.rest.extend(neighbourhoods.pop("", ()))
+    groups.neighbourhoods = dict(neighbourhoods)
     return groups
 
 
@@ -147,7 +147,7 @@ class _Glance(NamedTuple):
     name says."""
 
     kinds: set[Kind]
-    homes: set[str]
+    neighbourhoods: set[str]
     elsewhere: list[str]
 
 
@@ -161,7 +161,7 @@ def _glance(data: bytes) -> _Glance:
         kinds = [_NAMES[match[1]] for match in _KIND.finditer(document) if match[1] in _NAMES]
         glance.kinds.update(kinds)
         if len(kinds) > 1:  # a list of objects, or an object that speaks of another: read with what many share
-            glance.homes.update(_SEVERAL)
+            glance.neighbourhoods.update(_SEVERAL)
         if len(kinds) != 1:
             continue
         kind = kinds[0]
@@ -170,9 +170,9 @@ def _glance(data: bytes) -> _Glance:
         _, _, metadata = document.partition(b"metadata")
         name, namespace = _first(_NAME, metadata).decode(), _first(_NAMESPACE, metadata).decode()
         named = _first(_LABEL if kind in (CSR, LEASE) else _OF_CLUSTER, document).decode()
-        home = name if kind in CLUSTERS else named or ("" if kind is CSR else namespace)
-        glance.homes.add(home)
-        if kind not in CLUSTERS and home != namespace:
+        neighbourhood = name if kind in CLUSTERS else named or ("" if kind is CSR else namespace)
+        glance.neighbourhoods.add(neighbourhood)
+        if kind not in CLUSTERS and neighbourhood != namespace:
             glance.elsewhere.append(f"{kind.name}/{'' if kind is CSR else namespace}/{name}")
     return glance
 

@@ -22,26 +22,26 @@ from muster.data.times import earliest
 from muster.fleet.assemble import assemble
 from muster.fleet.files import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
-from muster.fleet.neighbourhoods import homes
+from muster.fleet.neighbourhoods import neighbourhood_names
 from muster.fleet.shared import SET
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
 from muster.rules.effects.allowance import Allowance
 from muster.rules.policies.in_force import Compiled, FleetWithPolicies
-from muster.run.change import Change
-from muster.run.changes.changes import changes
 from muster.run.checking import require_fleet_sound, with_findings
 from muster.run.collector import without_collection
 from muster.run.evaluate import evaluate_snapshot
-from muster.run.homes import CONTEXT, ORPHANS, KeptNeighbourhoods, keep
 from muster.run.memo.program import this_program
-from muster.run.memo.state import Home
+from muster.run.memo.state import NeighbourhoodRecord
+from muster.run.neighbourhood_records import CONTEXT, ORPHANS, KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.parts.affected import require_record
-from muster.run.question import WholeNeeded, default_home
+from muster.run.question import WholeNeeded, default_neighbourhood
 from muster.run.run import Files, Run, Settled
 from muster.run.shards.shard import Answered, NeighbourhoodAnswer, Shard, ShardFiles, SharedContext, number_of
+from muster.run.transition import Transition
+from muster.run.transitions.transitions import transitions_of
 
 #: The assumed number of objects of each kind: a policy then has its lowest cost limit for each object. If that is too
 #: low, the whole fleet is decided, so the real number makes no difference.
@@ -51,7 +51,7 @@ _COUNTLESS: Final = 1 << 60
 def evaluate_shard(shard: Shard) -> Answered:
     """Return the answer of a shard."""
     if shard.common.program != (program := this_program()):
-        return Answered(stranger=program)
+        return Answered(other_version=program)
     try:
         with _ONE_AT_A_TIME, without_collection():
             return _Evaluation(shard).answer()
@@ -116,12 +116,12 @@ class _Evaluation:
         base = None if self.common.sets is None else read  # what is checked is what was committed
         return require_fleet_sound(_under_policies(replace(read, beyond=self._beyond()), base, self.common))
 
-    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+    def with_rest_of_fleet(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
         """Return the fleet: a shard knows nothing of the rest."""
         require_record(fleet, ())
         return fleet
 
-    def told(self, run: Run) -> Run:
+    def with_earlier_findings(self, run: Run) -> Run:
         """Return the run. WholeNeeded if muster failed in it."""
         if run.terms is None or run.unwritten:
             raise WholeNeeded("a fault in muster")
@@ -171,7 +171,7 @@ class _Evaluation:
             priced=False,
             object_format=self.common.object_format,
         )
-        of = _homes_of_both(first, last, kept)
+        of = _neighbourhoods_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}
         doubtful = set[str]()
         for id_, name in of.items():
@@ -179,57 +179,59 @@ class _Evaluation:
             if is_cluster(id_) and (id_ not in last.fleet.objects or id_.name not in self.shard.names):
                 doubtful.add(name)  # it is removed, which may be held; or another shard has its agents
         # A part of these is in a file that every shard reads, and that only the run which cut the shards decides.
-        names = {name: home.name for home in kept.homes for name in home.names}
-        doubtful.update(names[name] for name in map(default_home, self.standing) if name in names)
-        transitions = _by_home(changes(first.fleet), of) if first.terms is not None else {}
-        pulses = _by_home(last.fleet.pulses, of)
+        names = {name: record.name for record in kept.records for name in record.names}
+        doubtful.update(names[name] for name in map(default_neighbourhood, self.standing) if name in names)
+        transitions = _by_neighbourhood(transitions_of(first.fleet), of) if first.terms is not None else {}
+        pulses = _by_neighbourhood(last.fleet.pulses, of)
         locals_, written = [], set[str]()
-        for home in kept.homes:
-            written_here = {file.path: files[file.path] for file in home.files if not file.ref and file.path in files}
+        for record in kept.records:
+            written_here = {file.path: files[file.path] for file in record.files if not file.ref and file.path in files}
             if not written.isdisjoint(written_here):
                 raise WholeNeeded("a derived file holds parts of several neighbourhoods")
             written.update(written_here)
-            sent = pulses.get(home.name, ())
-            due = self._due(last, home, sent, kept.of) if sent else home.due
-            record = home if due == home.due else replace(home, due=due)
-            again = home.name in doubtful or bool(home.totals.get(ORPHANS))  # its cluster has a name like another's
+            sent = pulses.get(record.name, ())
+            due = self._due(last, record, sent, kept.of) if sent else record.due
+            again = record.name in doubtful or bool(record.totals.get(ORPHANS))  # its cluster has a name like another's
             locals_.append(
                 NeighbourhoodAnswer(
-                    record,
-                    home.due,
-                    tuple(ids.get(home.name, ())),
+                    record if due == record.due else replace(record, due=due),
+                    record.due,
+                    tuple(ids.get(record.name, ())),
                     written_here,
-                    transitions.get(home.name, ()),
+                    transitions.get(record.name, ()),
                     sent,
                     again,
                 )
             )
         return Answered(tuple(locals_), kept.loose, frozenset(self._odd() | (files.keys() - written)))
 
-    def _due(self, run: Run, home: Home, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]) -> int | None:
+    def _due(
+        self, run: Run, record: NeighbourhoodRecord, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]
+    ) -> int | None:
         """When anything of a neighbourhood changes, once its pulses are published."""
         then = (pulse.horizon for pulse in pulses)
-        wakes = (wake.horizon for wake in run.fleet.wakes if wake.pulse and of.get(wake.object) == home.name)
-        settled = None if home.settled is None else datetime.fromtimestamp(home.settled, UTC)
+        wakes = (wake.horizon for wake in run.fleet.wakes if wake.pulse and of.get(wake.object) == record.name)
+        settled = None if record.settled is None else datetime.fromtimestamp(record.settled, UTC)
         due = earliest(*then, *wakes, settled)
         return None if due is None else int(due.timestamp())
 
 
-def _homes_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[ObjectId, str]:
+def _neighbourhoods_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[ObjectId, str]:
     """The neighbourhood of each object, including those that only the first pass knows."""
     if first is last:
         return kept.of
-    names = {name: home.name for home in kept.homes for name in home.names}
-    before = homes(first.fleet.looked_at()).of
-    return {**{id_: names.get(home, home) for id_, home in before.items()}, **kept.of}
+    names = {name: record.name for record in kept.records for name in record.names}
+    before = neighbourhood_names(first.fleet.looked_at()).of
+    return {**{id_: names.get(neighbourhood, neighbourhood) for id_, neighbourhood in before.items()}, **kept.of}
 
 
-_T = TypeVar("_T", Change, Pulse)
+_T = TypeVar("_T", Transition, Pulse)
 
 
-def _by_home(outcomes: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
+def _by_neighbourhood(outcomes: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
     return {
-        home: tuple(of_home) for home, of_home in grouped((of[outcome.object], outcome) for outcome in outcomes).items()
+        neighbourhood: tuple(of_neighbourhood)
+        for neighbourhood, of_neighbourhood in grouped((of[outcome.object], outcome) for outcome in outcomes).items()
     }
 
 

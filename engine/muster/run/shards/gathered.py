@@ -15,12 +15,12 @@ from muster.dataclass import dataclass
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import RunAnswer
-from muster.run.change import ChangesByObject, Rows, by_object
-from muster.run.homes import Summary, read_summaries
 from muster.run.memo.provisional import Provisional, StoredFiles, StoredText, Texts
 from muster.run.memo.records import RunRecord
+from muster.run.neighbourhood_records import Summary, read_summaries
 from muster.run.question import WholeNeeded
 from muster.run.shards.shard import Answered, Shard, SharedContext, number_of
+from muster.run.transition import Rows, TransitionsByObject, by_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Gathered:
         self._outcomes: dict[int, ShardOutcome] = {}
         self._again: set[int] = set()
         self._names: dict[str, int] = {}
-        self._ids, self._homes = array("Q"), array("L")
+        self._ids, self._neighbourhoods = array("Q"), array("L")
         self._sent: dict[int, set[int]] = {}
 
     def take(self, shard: Shard, answered: Answered) -> None:
@@ -58,24 +58,26 @@ class Gathered:
         self.shards += 1
         self.loose.extend(answered.loose)
         self.odd |= answered.odd
-        numbers = self.kept.add(local.home for local in answered.homes)
+        numbers = self.kept.add(local.record for local in answered.neighbourhoods)
         # Here rather than at the end: meanwhile workers are busy.
-        summaries = dict(read_summaries((intern(local.home.name), local.home.summary) for local in answered.homes))
+        summaries = dict(
+            read_summaries((intern(local.record.name), local.record.summary) for local in answered.neighbourhoods)
+        )
         self.summaries |= summaries
         same = {obj.id: obj.id for summary in summaries.values() for obj in summary.objects}
         published = {number_of(key.object) for key in shard.published}
-        for number, local in zip(numbers, answered.homes, strict=True):
-            self._totals.update(local.home.totals)
+        for number, local in zip(numbers, answered.neighbourhoods, strict=True):
+            self._totals.update(local.record.totals)
             self._ids.extend(local.ids)
-            self._homes.extend([number] * len(local.ids))
+            self._neighbourhoods.extend([number] * len(local.ids))
             if published:
                 self._sent[number] = published.intersection(local.ids)
             if local.again:
                 self._again.add(number)
-            for name in map(intern, local.home.names):
+            for name in map(intern, local.record.names):
                 if (other := self._names.setdefault(name, number)) != number:
                     self._again.update((number, other))
-            if not local.silent or local.later != local.home.due:
+            if not local.silent or local.later != local.record.due:
                 rows = tuple((same.get(id_, id_), changed) for id_, changed in by_object(local.changes))
                 self._outcomes[number] = ShardOutcome(local.later, self.texts.put(local.files), rows, local.pulses)
 
@@ -85,11 +87,11 @@ class Gathered:
         order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
         for one, other in pairwise(order):
             if self._ids[one] == self._ids[other]:
-                self._again.update((self._homes[one], self._homes[other]))
+                self._again.update((self._neighbourhoods[one], self._neighbourhoods[other]))
         if sent := {number_of(key.object) for key in published}:
-            for id_, home in zip(self._ids, self._homes, strict=True):
-                if id_ in sent and id_ not in self._sent.get(home, ()):
-                    self._again.add(home)
+            for id_, neighbourhood in zip(self._ids, self._neighbourhoods, strict=True):
+                if id_ in sent and id_ not in self._sent.get(neighbourhood, ()):
+                    self._again.add(neighbourhood)
         return set(self._again)
 
     def facts(self) -> RunRecord:
@@ -121,7 +123,7 @@ def joined(done: RunAnswer, gathered: Gathered, outcomes: Sequence[ShardOutcome]
         settled,
         last=last,
         files=StoredFiles(gathered.texts, dict(sorted(files.items()))),
-        changes=ChangesByObject(rows),
+        changes=TransitionsByObject(rows),
     )
     return replace(done, settled=settled, looked_at=looked_at, rest=gathered.kept)
 

@@ -18,9 +18,9 @@ from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.dataclass import dataclass
 from muster.git.store.objects import SHA1
-from muster.run.change import Change
-from muster.run.memo.state import Home
+from muster.run.memo.state import NeighbourhoodRecord
 from muster.run.run import Files
+from muster.run.transition import Transition
 
 
 class Piece(NamedTuple):
@@ -81,16 +81,16 @@ class Shard:
 class NeighbourhoodAnswer:
     """The answer for one neighbourhood.
 
-    `home` is its record, due when anything of it changes next; `later` is when the next run evaluates it: pulses are
-    due until they are published. `again`: it must be decided again, because the shard did not have all of it. `ids` are
-    digests of the names of its objects.
+    `record` is what the state keeps of it, due when anything of it changes next; `later` is when the next run evaluates
+    it: pulses are due until they are published. `again`: it must be decided again, because the shard did not have all
+    of it. `ids` are digests of the names of its objects.
     """
 
-    home: Home
+    record: NeighbourhoodRecord
     later: int | None
     ids: tuple[int, ...]
     files: Files = field(default_factory=dict)
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Transition, ...] = ()
     pulses: tuple[Pulse, ...] = ()
     again: bool = False
 
@@ -106,18 +106,18 @@ class Answered:
 
     `loose` are findings of no neighbourhood, `odd` files without one, or that must be compared with their earlier
     content. `policies` are files with a policy or a setting, `fresh` and `adapters` what the shard says about these.
-    `whole`: why the whole fleet must be decided together; `stranger`: the version of muster of the worker, if it is
+    `whole`: why the whole fleet must be decided together; `other_version`: the worker's version of muster if it is
     another one; then there is nothing else.
     """
 
-    homes: tuple[NeighbourhoodAnswer, ...] = ()
+    neighbourhoods: tuple[NeighbourhoodAnswer, ...] = ()
     loose: tuple[Finding, ...] = ()
     odd: frozenset[str] = frozenset()
     policies: frozenset[str] = frozenset()
     fresh: bool = True
     adapters: bool = False
     whole: str = ""
-    stranger: str = ""
+    other_version: str = ""
 
 
 #: Makes the answer of a shard.
@@ -177,7 +177,7 @@ class _Unasked:
         return {}
 
     def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:  # noqa: ARG002 - it has none
-        """Say nothing."""
+        """Always empty: a shard has no history."""
         return {}
 
     def had(self, path: str, oid: str) -> bool:  # noqa: ARG002 - it has none

@@ -25,14 +25,14 @@ from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.rules.checks.of_clusters import known_sets
 from muster.run.answer import RunAnswer
-from muster.run.homes import CONTEXT
-from muster.run.look import run_part
+from muster.run.full_and_partial import run_part
 from muster.run.memo.program import this_program
 from muster.run.memo.provisional import Provisional
+from muster.run.neighbourhood_records import CONTEXT
 from muster.run.parts.affected import TermsMoved
 from muster.run.parts.part import CheckedPart, FleetPart, Rest, ShardTerms, Touched
 from muster.run.progress import RunStep, doing
-from muster.run.question import Question, WholeNeeded, default_home
+from muster.run.question import Question, WholeNeeded, default_neighbourhood
 from muster.run.run import Settled
 from muster.run.settle import goes_on
 from muster.run.shards.cutting import FileGroups, ListedFile, cut
@@ -47,11 +47,11 @@ T = TypeVar("T")
 _MOST_ROUNDS: Final = 6
 
 
-class _Anew(Exception):  # noqa: N818 - not an error: the run starts anew, knowing more
+class AssumptionWrong(Exception):  # noqa: N818 - not an error: the run starts anew, knowing more
     """An assumption of the shards about the fleet was wrong."""
 
 
-class Killing(Exception):  # noqa: N818 - not an error of the run's
+class WorkersKilled(Exception):  # noqa: N818 - not an error of the run's
     """The files, by their labels, of a neighbourhood that repeatedly kills workers."""
 
     def __init__(self, files: frozenset[str]) -> None:
@@ -62,7 +62,7 @@ class Killing(Exception):  # noqa: N818 - not an error of the run's
 def decide_in_shards(question: Question, why: str, executor: "Executor", files: int) -> RunAnswer:
     """Decide the whole fleet of a commit in shards of about `files` files each.
 
-    WholeNeeded if shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
+    WholeNeeded if shards cannot decide the fleet, WorkersKilled if a neighbourhood kills its workers.
     """
     return _in_shards(
         question, executor, lambda aside: _Sharded(question, aside, executor, files), lambda run: run.answer(why)
@@ -83,8 +83,8 @@ def check_in_shards(
 
     try:
         return _in_shards(question, executor, begin, lambda run: run.check(check))
-    except Killing as killing:
-        raise WholeNeeded("workers died of some files") from killing
+    except WorkersKilled as killed:
+        raise WholeNeeded("workers died of some files") from killed
 
 
 def _in_shards(
@@ -103,7 +103,7 @@ def _in_shards(
                 run.cut_up(listed or _listing(question)[0])
                 listed = []
                 return ask(run)
-            except _Anew:
+            except AssumptionWrong:
                 continue
         raise WholeNeeded("what all share does not come to rest")
 
@@ -136,13 +136,13 @@ class _Sharded:
     published: dict[str, dict[PulseKey, Published]] = field(init=False)
 
     def answer(self, why: str) -> RunAnswer:
-        """Decide. _Anew if an assumption was wrong."""
+        """Decide. AssumptionWrong if an assumption was wrong."""
         gathered = self._gathered()
         try:
             done = run_part(self._part(gathered))
         except TermsMoved as moved:
             self.lease_floor, self.adapters = moved.lease_floor, moved.adapters
-            raise _Anew from moved
+            raise AssumptionWrong from moved
         self._require_policies(done.settled.first.fleet)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
@@ -150,26 +150,26 @@ class _Sharded:
         return joined(done, gathered, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
 
     def check(self, check: Callable[[FleetPart], CheckedPart]) -> tuple[CheckedPart, Provisional]:
-        """Check. _Anew if an assumption was wrong."""
+        """Check. AssumptionWrong if an assumption was wrong."""
         gathered = self._gathered()
         checked = check(self._part(gathered))
         self._require_policies(checked.fleet)
         if (sets := known_sets(checked.fleet)) != self.sets:
             self.sets = sets
-            raise _Anew
+            raise AssumptionWrong
         return checked, gathered.kept
 
     def _gathered(self) -> Gathered:
         """The answers of all shards."""
         gathered = Gathered(self.common)
-        count, total = 0, len(self.cut.homes)
+        count, total = 0, len(self.cut.neighbourhoods)
         for shard, answered in self._decided():
             count += len(shard.names)
             doing(RunStep.DECIDING_SHARDS, count, total)
             self._learn(answered)
             gathered.take(shard, answered)
             for name in shard.names:  # the list is as large as the records
-                del self.cut.homes[name]
+                del self.cut.neighbourhoods[name]
         return gathered
 
     # -- cutting
@@ -178,7 +178,7 @@ class _Sharded:
         """Cut the fleet."""
         question, agents = self.question, self.question.agents or Agents()
         self.cut = groups = cut(listed, self.policies, self._read)
-        if len(groups.homes) < 2:
+        if len(groups.neighbourhoods) < 2:
             raise WholeNeeded("there is nothing to cut")
         if self.fresh is None or self.adapters is None:
             self.fresh, self.adapters = not groups.derived, groups.adapters
@@ -220,7 +220,7 @@ class _Sharded:
         return Shard(
             self.common,
             tuple(names),
-            self._pieces([file for name in names for file in self.cut.homes[name]]),
+            self._pieces([file for name in names for file in self.cut.neighbourhoods[name]]),
             agents.present.intersection(names),
             agents.gone.intersection(names),
             agents.retired.intersection(names),
@@ -242,27 +242,27 @@ class _Sharded:
                     middle = len(shard.names) // 2
                     halves.extend((shard.names[:middle], shard.names[middle:]))
                 else:
-                    files = self.cut.homes[shard.names[0]]
-                    raise Killing(frozenset(file.label for file in files if not file.path.startswith(FOLDER)))
+                    files = self.cut.neighbourhoods[shard.names[0]]
+                    raise WorkersKilled(frozenset(file.label for file in files if not file.path.startswith(FOLDER)))
             if not halves:
                 return
             left = iter(halves)
 
     def _learn(self, answered: Answered) -> None:
-        """Raise _Anew if the answer contradicts an assumption."""
-        if answered.stranger:
+        """Raise AssumptionWrong if the answer contradicts an assumption."""
+        if answered.other_version:
             raise RepositoryError(
-                f"a worker runs another muster than this one ({answered.stranger})",
+                f"a worker runs another muster than this one ({answered.other_version})",
                 "give all workers the same version, with the same policies and schemas in it",
             )
         if answered.whole:
             raise WholeNeeded(answered.whole)
         if not answered.policies <= self.policies:
             self.policies |= answered.policies
-            raise _Anew
+            raise AssumptionWrong
         if (answered.adapters and not self.adapters) or (self.fresh and not answered.fresh):
             self.adapters, self.fresh = answered.adapters or self.adapters, self.fresh and answered.fresh
-            raise _Anew
+            raise AssumptionWrong
 
     # -- deciding the rest
 
@@ -279,7 +279,7 @@ class _Sharded:
         return FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
 
     def _require_policies(self, fleet: Fleet) -> None:
-        """Raise _Anew if a file that no shard read has a policy or a setting: the glance did not see it.
+        """Raise AssumptionWrong if a file that no shard read has a policy or a setting: the glance did not see it.
 
         WholeNeeded if one had it and cannot be read now: only the history tells, which shards do not have.
         """
@@ -294,16 +294,16 @@ class _Sharded:
         unseen = {part.source.path for part in parts if kind_of(part.id) in CONTEXT} - self.common.paths - self.policies
         if unseen:
             self.policies |= unseen
-            raise _Anew
+            raise AssumptionWrong
 
     def _require_passes(self, settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
-        """Raise _Anew if the fleet takes several passes but the shards took one."""
+        """Raise AssumptionWrong if the fleet takes several passes but the shards took one."""
         if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
             return
         if settled.first.fleet.settings.passes < 2:
             raise WholeNeeded("it takes more passes than it may")
         self.twice = True
-        raise _Anew
+        raise AssumptionWrong
 
 
 def _require_projected(settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
@@ -335,7 +335,7 @@ def _require_history(question: Question, *, derived: bool) -> None:
 
 def _published(memory: Memory) -> dict[str, dict[PulseKey, Published]]:
     """The earlier pulses, by the probable neighbourhood of their object."""
-    by_home: dict[str, dict[PulseKey, Published]] = {}
+    by_neighbourhood: dict[str, dict[PulseKey, Published]] = {}
     for key, sent in memory.items():
-        by_home.setdefault(default_home(key.object), {})[key] = sent
-    return by_home
+        by_neighbourhood.setdefault(default_neighbourhood(key.object), {})[key] = sent
+    return by_neighbourhood

@@ -23,9 +23,9 @@ from muster.rules.remedies.policy import STATUSES
 from muster.rules.rollouts.policy import ClusterRollout
 from muster.rules.rollouts.status import ROLLED_OUT
 from muster.rules.stages import ROLLOUTS
-from muster.run.change import Change
-from muster.run.changes.placed import chosen
 from muster.run.facts import facts_of
+from muster.run.transition import Transition
+from muster.run.transitions.placement_moves import chosen
 
 _REPLACEMENT: Final = "replacement"
 _TRAFFIC: Final = "traffic block "
@@ -46,7 +46,7 @@ class Goal:
     object: ObjectId
     field: str
     text: str
-    reached: Callable[[Change], bool]
+    reached: Callable[[Transition], bool]
     already: bool = False
     since: datetime | None = None
     held: tuple[Held, ...] = ()
@@ -88,7 +88,7 @@ def goal_of(fleet: Fleet, held: Iterable[Held], id_: ObjectId, field: str) -> Go
     raise NoGoal(f"{id_} has no condition{cluster} or held effect {field!r}; {hint}".rstrip("; "))
 
 
-def _never(_change: Change) -> bool:
+def _never(_change: Transition) -> bool:
     return False
 
 
@@ -98,7 +98,7 @@ def chosen_of(fleet: Fleet, placement: ObjectId) -> frozenset[str]:
 
 
 def _chosen(fleet: Fleet, held: tuple[Held, ...], id_: ObjectId, cluster: str) -> Goal:
-    def joins(change: Change) -> bool:
+    def joins(change: Transition) -> bool:
         return change.object == id_ and change.field == f"cluster {cluster}" and change.after == "chosen"
 
     moves = tuple(one for one in held if one.effect == f"{MOVE} {cluster}")
@@ -113,7 +113,7 @@ def _condition(body: Tree, id_: ObjectId, type_: str, status: str, field: str) -
         raise NoGoal(f"--how: a condition cannot be {status!r}; {did_you_mean(status, STATUSES) or few(STATUSES)}")
     wanted = tuple(one for one in STATUSES if (one == status) is not negated)
 
-    def turns(change: Change) -> bool:
+    def turns(change: Transition) -> bool:
         return change.object == id_ and change.field == f"condition {type_}" and change.after in wanted
 
     present = by_type(mappings_at(body, "status", "conditions"))[type_]
@@ -137,7 +137,7 @@ def _effect(held: Held) -> Goal:
     id_, effect = held.object, held.effect
     sort, _, name = effect.partition(" ")
 
-    def happens(change: Change) -> bool:
+    def happens(change: Transition) -> bool:
         if sort == ROLLOUT_EFFECT:
             return _gets(change, f"{id_.namespace}/{id_.name}", name.rpartition(" ")[2])
         if change.object != id_:
@@ -154,7 +154,7 @@ def _effect(held: Held) -> Goal:
     return Goal(id_, effect, f"{id_}: {effect} happens", happens, held=(held,))
 
 
-def _gets(change: Change, key: str, revision: str, cluster: str = "") -> bool:
+def _gets(change: Transition, key: str, revision: str, cluster: str = "") -> bool:
     """Does a cluster get a Rollout's revision, one that it did not have?"""
     is_entry = change.field == f"rollout {key}" and (not cluster or change.object.name == cluster)
     was, now = (text.partition(" ")[0] for text in (change.before, change.after))
@@ -176,7 +176,7 @@ def _rollout(fleet: Fleet, held: tuple[Held, ...], id_: ObjectId, cluster: str) 
     key, body = f"{id_.namespace}/{id_.name}", fleet.previous.get(id_)
     revision = str(dig(body, "status", "revision") or "")
 
-    def goes_on(change: Change) -> bool:
+    def goes_on(change: Transition) -> bool:
         done = change.object == id_ and change.field == f"condition {ROLLED_OUT}" and change.after == "True"
         return (done and not cluster) or _gets(change, key, revision, cluster)
 

@@ -7,7 +7,7 @@ from muster.data.kinds import id_of_body
 from muster.data.locations import is_derived_path
 from muster.data.notices import Notice
 from muster.data.tree import Tree
-from muster.run.changes.changes import object_changes
+from muster.run.transitions.transitions import object_changes
 
 
 def notices_of(path: str, before: Tree, after: Tree, commit: str, now: datetime) -> Iterator[Notice]:

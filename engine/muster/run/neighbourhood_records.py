@@ -39,17 +39,17 @@ from muster.data.source import Part
 from muster.data.times import earliest
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
-from muster.fleet.neighbourhoods import Homes, homes
+from muster.fleet.neighbourhoods import NeighbourhoodNames, neighbourhood_names
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
 from muster.git.store.objects import SHA1, object_id
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Disrupted, StepRecord, Terms
-from muster.run.memo.figures import last_words, rollout_totals, status_of, status_total
+from muster.run.memo.figures import last_reports, rollout_totals, status_of, status_total
 from muster.run.memo.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
-from muster.run.memo.state import File, Home, WrittenFile
-from muster.run.question import default_home
+from muster.run.memo.state import File, NeighbourhoodRecord, WrittenFile
+from muster.run.question import default_neighbourhood
 from muster.run.run import Files
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class KeptNeighbourhoods:
     """The records of a run's neighbourhoods, and the `loose` findings of none. `of` has each object's neighbourhood.
     `steps` are the records of steps that it took, of all objects that take steps if `all_steps`."""
 
-    homes: tuple[Home, ...]
+    records: tuple[NeighbourhoodRecord, ...]
     loose: tuple[Finding, ...]
     of: Mapping[ObjectId, str] = field(default_factory=dict)
     steps: Mapping[str, bytes] = field(default_factory=dict)
@@ -144,8 +144,8 @@ class KeptNeighbourhoods:
     def totals(self) -> Counter[str]:
         """Their totals together."""
         totals: Counter[str] = Counter()
-        for home in self.homes:
-            totals.update(home.totals)
+        for record in self.records:
+            totals.update(record.totals)
         return totals
 
 
@@ -167,42 +167,48 @@ def keep(
     that a repository of this format gives them. `failed` expressions are recorded by object. `priced`: see
     `muster.rules.given.GivenTerms`.
     """
-    gathered_by_home: defaultdict[str, _Gathered] = defaultdict(_Gathered)
+    gathered_by_neighbourhood: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()
-    where = homes(view)
-    for name, home in where.names.items():
-        gathered_by_home[home].names.add(name)
-    for id_, home in where.of.items():
-        gathered_by_home[home].ids.add(id_)
-        if default_home(id_) != home:
-            gathered_by_home[home].names.add(str(id_))
-    homes_of_files = _files(fleet, where, there, gathered_by_home)
-    _outcomes(fleet, now, where.of, gathered_by_home)
+    where = neighbourhood_names(view)
+    for name, neighbourhood in where.names.items():
+        gathered_by_neighbourhood[neighbourhood].names.add(name)
+    for id_, neighbourhood in where.of.items():
+        gathered_by_neighbourhood[neighbourhood].ids.add(id_)
+        if default_neighbourhood(id_) != neighbourhood:
+            gathered_by_neighbourhood[neighbourhood].names.add(str(id_))
+    neighbourhoods_of_files = _files(fleet, where, there, gathered_by_neighbourhood)
+    _outcomes(fleet, now, where.of, gathered_by_neighbourhood)
     for failure in failed:
-        gathered_by_home[where.of[failure.object]].failed.append(failure)
+        gathered_by_neighbourhood[where.of[failure.object]].failed.append(failure)
     loose = []
     for finding in findings:
         if finding.code in OF_FAILURES:
             continue
-        home_ = _home_of(finding, where.of, homes_of_files)
-        if home_ is None:
+        neighbourhood_ = _neighbourhood_of(finding, where.of, neighbourhoods_of_files)
+        if neighbourhood_ is None:
             loose.append(finding)
         else:
-            gathered_by_home[home_].findings.append(finding)
+            gathered_by_neighbourhood[neighbourhood_].findings.append(finding)
     for path, text in written.items():
-        for home in homes_of_files.get((path, ""), ()):
-            gathered = gathered_by_home[home]
+        for neighbourhood in neighbourhoods_of_files.get((path, ""), ()):
+            gathered = gathered_by_neighbourhood[neighbourhood]
             again = text is None or gathered.findings or not gathered.ids.isdisjoint(fleet.broken)
             blob = "" if again or text is None else object_id("blob", text.encode(), object_format)
             gathered.written.append(WrittenFile(path, blob))
     given, lonely = _given(terms, priced=priced), None if terms else _orphans(fleet)
-    made = (_home(fleet, terms, given, name, gathered, lonely) for name, gathered in sorted(gathered_by_home.items()))
+    made = (
+        _neighbourhood(fleet, terms, given, name, gathered, lonely)
+        for name, gathered in sorted(gathered_by_neighbourhood.items())
+    )
     steps = {str(id_): record.data for id_, record in (terms.about(StepRecord) if terms else {}).items()}
     return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
 
 def _files(
-    fleet: Fleet, where: Homes, there: Sequence[Part], gathered_by_home: defaultdict[str, _Gathered]
+    fleet: Fleet,
+    where: NeighbourhoodNames,
+    there: Sequence[Part],
+    gathered_by_neighbourhood: defaultdict[str, _Gathered],
 ) -> dict[tuple[str, str], set[str]]:
     """Add every file to the neighbourhoods with objects in it; return these by file."""
     standing, names = fleet.beyond.standing, where.names
@@ -214,12 +220,12 @@ def _files(
     for id_, path, ref in (*parts, *derived):
         if id_ in standing:
             continue
-        home = where.of.get(id_)
-        if not home:
-            home = names.get(default := default_home(id_), default)
-        by_file[path, ref].add(home)
+        neighbourhood = where.of.get(id_)
+        if not neighbourhood:
+            neighbourhood = names.get(default := default_neighbourhood(id_), default)
+        by_file[path, ref].add(neighbourhood)
         if CSR.has(id_) and id_ not in where.of:  # about a missing request, which may come back elsewhere
-            gathered_by_home[home].names.add(str(id_))
+            gathered_by_neighbourhood[neighbourhood].names.add(str(id_))
         if ref:
             cluster = cluster_of(ref)
             by_file[path, ref].add(names.get(cluster, cluster))
@@ -228,43 +234,53 @@ def _files(
     for id_ in fleet.texts.keys() - standing:
         for path in recorded_files(fleet.decisions(id_)):
             by_file[path, ""].add(where.of[id_])
-    for key, homes_in_file in by_file.items():
-        for home in homes_in_file:
-            gathered_by_home[home].names.add(home)
-            gathered_by_home[home].files.add(File(*key, context=key in context))
+    for key, neighbourhoods_in_file in by_file.items():
+        for neighbourhood in neighbourhoods_in_file:
+            gathered_by_neighbourhood[neighbourhood].names.add(neighbourhood)
+            gathered_by_neighbourhood[neighbourhood].files.add(File(*key, context=key in context))
     return by_file
 
 
 def _outcomes(
-    fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], gathered_by_home: Mapping[str, _Gathered]
+    fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], gathered_by_neighbourhood: Mapping[str, _Gathered]
 ) -> None:
     standing = fleet.beyond.standing
     for id_, decisions in fleet.decided.items():
         if id_ not in standing:
-            gathered_by_home[of[id_]].horizons.extend(d.horizon for d in decisions.values() if d.horizon is not None)
+            gathered_by_neighbourhood[of[id_]].horizons.extend(
+                d.horizon for d in decisions.values() if d.horizon is not None
+            )
     for held in fleet.held:
         if held.object not in standing:
-            gathered = gathered_by_home[of[held.object]]
+            gathered = gathered_by_neighbourhood[of[held.object]]
             gathered.held.append(held)
             gathered.horizons.extend([held.horizon] if held.horizon else [])
     for wake in fleet.wakes:
         # What is not derived now, such as a score without a value, is woken with its cluster.
-        home = of.get(wake.object, wake.object.namespace or None)
-        if home is not None and home in gathered_by_home and wake.object not in standing:
-            gathered = gathered_by_home[home]
+        neighbourhood = of.get(wake.object, wake.object.namespace or None)
+        if neighbourhood is not None and neighbourhood in gathered_by_neighbourhood and wake.object not in standing:
+            gathered = gathered_by_neighbourhood[neighbourhood]
             (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
     for pulse in fleet.pulses:
-        gathered_by_home[of[pulse.object]].pulses.append(now)  # due until it is published
+        gathered_by_neighbourhood[of[pulse.object]].pulses.append(now)  # due until it is published
 
 
-def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]) -> str | None:
+def _neighbourhood_of(
+    finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]
+) -> str | None:
     """The neighbourhood of a finding: that of its file, or of its object if the file has several; None for none."""
     ref, colon, path = finding.file.rpartition(":")
-    homes = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
-    home = of.get(finding.object) if finding.object is not None else None
-    if finding.file and not homes:
+    neighbourhoods = (
+        by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
+    )
+    neighbourhood = of.get(finding.object) if finding.object is not None else None
+    if finding.file and not neighbourhoods:
         return None
-    return home if home is not None and (home in homes or not homes) else min(homes, default=None)
+    return (
+        neighbourhood
+        if neighbourhood is not None and (neighbourhood in neighbourhoods or not neighbourhoods)
+        else min(neighbourhoods, default=None)
+    )
 
 
 def _orphans(fleet: Fleet) -> frozenset[ObjectId]:
@@ -273,14 +289,14 @@ def _orphans(fleet: Fleet) -> frozenset[ObjectId]:
     return frozenset(obj.id for obj in orphans(fleet))
 
 
-def _home(
+def _neighbourhood(
     fleet: Fleet,
     terms: Terms | None,
     given: "GivenTerms | None",
     name: str,
     gathered: _Gathered,
     lonely: frozenset[ObjectId] | None,
-) -> Home:
+) -> NeighbourhoodRecord:
     """The record of a neighbourhood; in a check, with what references to it and from it need of the rest."""
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
@@ -298,7 +314,7 @@ def _home(
         )
     )
     either = [*gathered.horizons, *gathered.pulses]
-    return Home(
+    return NeighbourhoodRecord(
         name,
         frozenset(gathered.names),
         frozenset(gathered.files),
@@ -311,7 +327,7 @@ def _home(
         given="" if given is None else given.about(read, (fleet.decisions(obj.id) for obj in read), asked),
         totals=_totals(fleet, ids, sound, gathered, lonely),
         findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
-        words=last_words(fleet, ids),
+        last_reports=last_reports(fleet, ids),
         failures=[failure_row(one, in_order(one)) for one in gathered.failed],
         written=gathered.written,
     )

@@ -42,11 +42,11 @@ from muster.fleet.leases import renew_time
 from muster.fleet.merge import element_key
 from muster.git.enginecommits import NOW, SOURCE, WHOLE
 from muster.regex import WORD, Regex
-from muster.run.change import Change
-from muster.run.changes.placed import placement_changes
-from muster.run.changes.subjects import LONGEST, NOUNS, subject_line
 from muster.run.facts import UNTOLD, Fact, facts_of
 from muster.run.run import Run
+from muster.run.transition import Transition
+from muster.run.transitions.placement_moves import placement_changes
+from muster.run.transitions.subjects import LONGEST, NOUNS, subject_line
 
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY)
 #: Keeps GitHub and GitLab from running jobs for a commit.
@@ -71,7 +71,7 @@ _SIGNS = ("@", "#", "!&$%~", ("gh-",), tuple(f"/{page}/" for page in _PAGES))
 _MOST_LINES = 1000
 
 
-def commit_message(run: Run, changes_made: Sequence[Change], notes: Sequence[str] = ()) -> str:
+def commit_message(run: Run, changes_made: Sequence[Transition], notes: Sequence[str] = ()) -> str:
     """Return the message of a run's commit; `notes` are lines about the run itself."""
     end = _SKIP_CI if run.fleet.settings.skip_ci else ""
     (subject,) = plain((subject_line(changes_made, LONGEST - len(end)),))
@@ -94,7 +94,7 @@ def named_together(kind: str, objects: Sequence[ObjectId]) -> str:
     return f"{len(objects)} {kind}s: {few(names, MOST_NAMED)}"
 
 
-def lines_for_people(changes_made: Sequence[Change]) -> Iterator[str]:
+def lines_for_people(changes_made: Sequence[Transition]) -> Iterator[str]:
     """Yield a line per transition, and one line where many objects of a kind have the same."""
     texts = [
         intern(str(change).removeprefix("" if change.fact.sentence else str(change.object))) for change in changes_made
@@ -172,17 +172,17 @@ _NOTES: Final = "status.muster."
 _CALLED: Final = {"metadata.annotations": "annotation", "metadata.labels": "label"}
 
 
-def field_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
+def field_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Transition]:
     """Yield a change for each field of a derived part that differs; bookkeeping is called a note."""
     keys = kind_of(id_).list_keys
     old, new = dict(leaves(before, keys)), dict(leaves(after, keys))
     for label in sorted(old.keys() | new.keys()):
         if old.get(label) != new.get(label):
             was, now = (_fact(label, values) for values in (old, new))
-            yield Change(id_, was, now)
+            yield Transition(id_, was, now)
 
 
-def edited(base: Fleet, head: Fleet, ids: Iterable[ObjectId]) -> Iterator[Change]:
+def edited(base: Fleet, head: Fleet, ids: Iterable[ObjectId]) -> Iterator[Transition]:
     """Yield what people changed in objects that both fleets declare: labels, the set of a cluster, annotations, and
     fields of the spec. Taints are shown as derived."""
     for id_ in sorted(ids):
@@ -190,12 +190,12 @@ def edited(base: Fleet, head: Fleet, ids: Iterable[ObjectId]) -> Iterator[Change
             yield from declared_changes(id_, base.objects[id_].body, head.objects[id_].body)
 
 
-def declared_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
+def declared_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Transition]:
     """Yield the same for one object, from its declared body before and after."""
     old, new = _declared(id_, before), _declared(id_, after)
     for label in sorted(old.keys() | new.keys()):
         if old.get(label) != new.get(label):
-            yield Change(id_, old.get(label), new.get(label))
+            yield Transition(id_, old.get(label), new.get(label))
 
 
 def is_edited(id_: ObjectId) -> bool:
@@ -249,7 +249,7 @@ def _fact(label: str, values: dict[str, str]) -> Fact | None:
     return Fact(sort, name, values[label] or "''") if label in values else None
 
 
-def changes(fleet: Fleet) -> list[Change]:
+def transitions_of(fleet: Fleet) -> list[Transition]:
     """Return what this run changes, sorted by object and field."""
     found = list(placement_changes(fleet))
     placed = {change.object for change in found}
@@ -292,7 +292,7 @@ def set_of(fleet: Fleet, id_: ObjectId) -> str:
 
 def object_changes(
     id_: ObjectId, before: Tree, after: Tree, source: Callable[[Fact | None], str], own_set: str = ""
-) -> Iterator[Change]:
+) -> Iterator[Transition]:
     """Yield what changed of an object whose derived part was `before` and is `after` (None: there is none).
 
     `source` returns the rule behind a fact; `own_set` is the set that a cluster names by its label, if known.
@@ -300,12 +300,12 @@ def object_changes(
     if PROJECTION.has(id_):  # its files say it
         before, after = before or {}, after or {}
     if LEASE.has(id_) and before is not None and after is not None:
-        yield Change(
+        yield Transition(
             id_, _there(id_, before), Fact("", text="renewed by its agent", sentence=f"{id_}: its agent renews it")
         )
         return
     if before is None or after is None:
-        yield Change(
+        yield Transition(
             id_, None if before is None else _there(id_, before), None if after is None else _there(id_, after)
         )
     if after is None:
@@ -317,7 +317,7 @@ def object_changes(
         new["set"] = Fact("set", text=own_set or "named by its label")
     differing = sorted(label for label in {*old, *new} if old.get(label) != new.get(label))
     for label in differing:
-        yield Change(id_, old.get(label), new.get(label), source(new.get(label) or old.get(label)))
+        yield Transition(id_, old.get(label), new.get(label), source(new.get(label) or old.get(label)))
     if before is not None and not differing:
         yield from field_changes(id_, before, after)
 
@@ -328,7 +328,7 @@ def _is_denied(facts: Mapping[str, Fact]) -> bool:
 
 
 def _there(id_: ObjectId, body: Tree) -> Fact:
-    """The fact that anything is derived of an object; of an awaited Lease, since when the agent is awaited."""
+    """muster has derived state for the object; of an awaited Lease, since when the agent is awaited."""
     declared = id_.kind == "ClusterDeployment" and "spec" in body  # else it is a person's, and only reported on
     word = "created" if declared else ""
     since = renew_time(body) if LEASE.has(id_) else None

@@ -4,20 +4,20 @@ import pytest
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, MANAGED_CLUSTER, PLACEMENT
-from muster.run.change import Change
-from muster.run.changes.placed import joined
-from muster.run.changes.subjects import LONGEST, subject_line
 from muster.run.facts import Fact
+from muster.run.transition import Transition
+from muster.run.transitions.placement_moves import joined
+from muster.run.transitions.subjects import LONGEST, subject_line
 
 WEB = PLACEMENT.id("web", "shop")
 
 
-def happened(word: str, *names: str, sort: str = "condition") -> list[Change]:
-    return [Change(MANAGED_CLUSTER.id(name), None, Fact(sort, "Odd", "True", word=word)) for name in names]
+def happened(word: str, *names: str, sort: str = "condition") -> list[Transition]:
+    return [Transition(MANAGED_CLUSTER.id(name), None, Fact(sort, "Odd", "True", word=word)) for name in names]
 
 
-def left(id_: ObjectId, name: str) -> Change:
-    return Change(id_, Fact("cluster", name, "chosen"), Fact("cluster", name, word="rescheduled"))
+def left(id_: ObjectId, name: str) -> Transition:
+    return Transition(id_, Fact("cluster", name, "chosen"), Fact("cluster", name, word="rescheduled"))
 
 
 def test_a_subject_says_what_happened_the_most_important_first() -> None:
@@ -54,7 +54,8 @@ def test_an_object_is_in_one_item_and_many_are_a_number() -> None:
     assert subject_line(happened("Unknown", *"abcd")) == "4 clusters Unknown"
     assert subject_line(happened("Unknown", "a" * 30, "b" * 30)) == "2 clusters Unknown"
     reports = [
-        Change(ADAPTER_REPORT.id("dns", cluster), None, Fact("report", text="T", word="accepted")) for cluster in "ab"
+        Transition(ADAPTER_REPORT.id("dns", cluster), None, Fact("report", text="T", word="accepted"))
+        for cluster in "ab"
     ]
     assert subject_line(reports) == "reports a/dns and b/dns accepted"
     webs = [joined(PLACEMENT.id("web", namespace), "c") for namespace in ("blog", "shop")]

@@ -13,7 +13,7 @@ from muster.run.facts import UNTOLD, Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Transition:
     """One transition of an object, from the fact `was` to the fact `now`. One of them may be None. `source` is the rule
     that decided."""
 
@@ -88,17 +88,17 @@ class Change:
         return f"{self.field} {f'{before} -> ' if before else ''}{after or ('gone' if before else '')}".rstrip() + note
 
 
-def net_changes(changes: Iterable[Change]) -> list[Change]:
+def net_changes(changes: Iterable[Transition]) -> list[Transition]:
     """Return what changed from before the first pass to after the last: one change for each object and fact, by object.
 
     What a later pass took back is no change. Fields and notes are left out if another fact of the object changed.
     """
-    net: dict[tuple[ObjectId, str], Change] = {}
+    net: dict[tuple[ObjectId, str], Transition] = {}
     for change in changes:
         key = change.object, change.field
         first = net.get(key)
         source = change.source or (first.source if first is not None else "")
-        net[key] = change if first is None else Change(change.object, first.was, change.now, source)
+        net[key] = change if first is None else Transition(change.object, first.was, change.now, source)
     left = [change for change in net.values() if change.was != change.now]
     changed = {change.object for change in left if change.fact.sort not in UNTOLD}
     kept = (change for change in left if change.fact.sort not in UNTOLD or change.object not in changed)
@@ -110,7 +110,7 @@ Rows: TypeAlias = tuple[tuple[Fact | None, Fact | None, str], ...]
 _ALL_FIELDS: Final = attrgetter(*(field.name for field in fields(Fact)))
 
 
-def by_object(changes: Iterable[Change]) -> Iterator[tuple[ObjectId, Rows]]:
+def by_object(changes: Iterable[Transition]) -> Iterator[tuple[ObjectId, Rows]]:
     """Yield each object with its rows, of changes in the order of their objects."""
     for id_, of_object in groupby(changes, key=attrgetter("object")):
         yield id_, _rows(tuple((_plain(change.was), _plain(change.now), change.source) for change in of_object))
@@ -130,24 +130,24 @@ def _fact(plain: tuple[object, ...] | None) -> Fact | None:
     return None if plain is None else Fact(*plain)  # type: ignore[arg-type]
 
 
-class ChangesByObject(Sequence[Change]):
+class TransitionsByObject(Sequence[Transition]):
     """Changes that are made from rows when they are read: in a large fleet most clusters have the same rows."""
 
     def __init__(self, rows: Iterable[tuple[ObjectId, Rows]]) -> None:
         """The changes of objects in any order."""
         self._rows = sorted(rows, key=itemgetter(0))
 
-    def __iter__(self) -> Iterator[Change]:
-        return (Change(id_, *row) for id_, rows in self._rows for row in rows)
+    def __iter__(self) -> Iterator[Transition]:
+        return (Transition(id_, *row) for id_, rows in self._rows for row in rows)
 
     def __len__(self) -> int:
         return sum(len(rows) for _, rows in self._rows)
 
     @overload
-    def __getitem__(self, index: int) -> Change: ...
+    def __getitem__(self, index: int) -> Transition: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Change]: ...
-    def __getitem__(self, index: int | slice) -> Change | list[Change]:
+    def __getitem__(self, index: slice) -> list[Transition]: ...
+    def __getitem__(self, index: int | slice) -> Transition | list[Transition]:
         if isinstance(index, slice) and (index.step or 1) > 0:
             return list(islice(self, *index.indices(len(self))))
         return list(self)[index]

@@ -19,8 +19,8 @@ from muster.rules.effects.allowance import EVERYTHING, Allowance
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.answer import RunAnswer, facts_of
 from muster.run.checking import require_fleet_sound
-from muster.run.homes import KeptNeighbourhoods, keep
 from muster.run.memo.state import RunState
+from muster.run.neighbourhood_records import KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.parts.affected import (
     AFTER_DECIDING,
@@ -28,7 +28,7 @@ from muster.run.parts.affected import (
     beyond_record,
     require_record,
 )
-from muster.run.parts.growing import noticed, read_part
+from muster.run.parts.growing import enlarged_part, read_part
 from muster.run.parts.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
@@ -37,7 +37,7 @@ from muster.run.scope import WHOLE, Scope
 from muster.run.settle import settle
 
 _BECAUSE: Final = Because("state", OF_ITSELF, "it is evaluated again then")
-_NOBODY: Final = FLEET.id("")
+_THE_FLEET: Final = FLEET.id("")
 #: Stands for what the last run derived of a cluster that is not evaluated: only that there is something.
 _DERIVED: Final[Tree] = {}
 
@@ -105,7 +105,7 @@ def run_part(part: FleetPart) -> RunAnswer:
         require_record(run.fleet, findings, slips=True)
         kept = _kept(settled, findings, part.question.repository.object_format)
         deciding = Deciding(part, run, kept)
-        larger = noticed(part, AFTER_DECIDING, deciding)
+        larger = enlarged_part(part, AFTER_DECIDING, deciding)
         if larger is None:
             break
         part = larger
@@ -116,7 +116,7 @@ def run_part(part: FleetPart) -> RunAnswer:
         last = part.facts
         facts = replace(facts, lease_floor=last.lease_floor, holds=last.holds, frozen=last.frozen, usage=last.usage)
     reach = "wide" if not part.near else "steps" if part.stepping else "near"
-    looked_at = f"{len(kept.homes)} neighbourhoods, {reach}"
+    looked_at = f"{len(kept.records)} neighbourhoods, {reach}"
     return RunAnswer(settled, facts, kept, part.chosen, looked_at)
 
 
@@ -133,7 +133,7 @@ class _PartScope:
         read = self.fleet if snapshot is self.snapshot else assemble(snapshot, partial=True)
         return require_fleet_sound(validate(replace(read, beyond=self.part.beyond(read))))
 
-    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+    def with_rest_of_fleet(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
         """Add the summaries of the rest."""
         require_record(fleet, (), slips=True)
         part, objects = self.part, self.part.summarised
@@ -148,7 +148,7 @@ class _PartScope:
             wakes=rest_wakes(part.state, part.chosen),
         )
 
-    def told(self, run: Run) -> Run:
+    def with_earlier_findings(self, run: Run) -> Run:
         """Add the findings of the rest, and update the counts in the texts of its held effects."""
         findings, held = tuple(self.part.with_the_others(run.fleet)), tuple(self._held(run))
         return replace(run, fleet=replace(run.fleet, findings=findings, held=held))
@@ -182,4 +182,4 @@ def rest_wakes(state: RunState, but: Collection[int]) -> tuple[Wake, ...]:
 
 def _wakes(second: int | None, *, pulse: bool) -> Iterator[Wake]:
     if second is not None:
-        yield Wake(_NOBODY, _BECAUSE, datetime.fromtimestamp(second, UTC), pulse)
+        yield Wake(_THE_FLEET, _BECAUSE, datetime.fromtimestamp(second, UTC), pulse)

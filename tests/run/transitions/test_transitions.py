@@ -5,11 +5,11 @@ import pytest
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.features.test.memory import MemorySnapshot
-from muster.run.change import Change
-from muster.run.changes.changes import commit_message, plain_message, policies_digest
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.facts import Fact
 from muster.run.run import Run
+from muster.run.transition import Transition
+from muster.run.transitions.transitions import commit_message, plain_message, policies_digest
 
 NOW = parse_time("2026-01-01T00:00:00Z")
 FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec: {SPEC}\n"
@@ -20,9 +20,9 @@ def run(spec: str = "", **more: str) -> Run:
     return evaluate_snapshot(MemorySnapshot(texts, commit="c0ffee"), NOW)
 
 
-def change(number: int, word: str = "") -> Change:
+def change(number: int, word: str = "") -> Transition:
     fact = Fact("condition", "Odd", "True", "Because", word=word)
-    return Change(MANAGED_CLUSTER.id(f"c{number:04}"), None, fact)
+    return Transition(MANAGED_CLUSTER.id(f"c{number:04}"), None, fact)
 
 
 def test_what_happened_then_each_transition_then_trailers() -> None:
@@ -50,7 +50,7 @@ def test_a_body_fits_into_a_commit() -> None:
 def test_what_an_agent_says_is_words_and_nothing_else() -> None:
     """It moves no cursor, begins no trailer, shows no password, and keeps no CI from running."""
     reason = "a\x1b]0;b\x07\u202e [skip ci] [CI-skip]\n\nMuster-Now: 2020-01-01T00:00:00Z https://me:word@host/"
-    hostile = Change(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", reason))
+    hostile = Transition(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", reason))
     _, body, trailers = commit_message(run(), [hostile]).split("\n\n")
     assert body == (
         "ManagedCluster/a: condition Odd True (a\\x1b]0;b\\x07\\u202e (skip ci) (CI-skip)"
@@ -76,7 +76,7 @@ def test_what_an_agent_says_is_words_and_nothing_else() -> None:
 )
 def test_a_forge_takes_nothing_of_it_for_an_order(said: str, stands: str) -> None:
     """What GitHub, GitLab and Jira read in commits: issues to close, people to call, pipelines to leave out."""
-    change = Change(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", said))
+    change = Transition(MANAGED_CLUSTER.id("a"), None, Fact("condition", "Odd", "True", said))
     _, body, trailers = commit_message(run(), [change]).split("\n\n")
     assert body == f"ManagedCluster/a: condition Odd True ({stands})"
     assert len(trailers.splitlines()) == 3

@@ -12,8 +12,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.names import few
 from muster.fleet.shared import OF_CLUSTERS
-from muster.run.change import Change
 from muster.run.facts import Fact
+from muster.run.transition import Transition
 
 #: What git's own documentation and forges show of a subject.
 LONGEST: Final = 72
@@ -92,7 +92,7 @@ class _Item(NamedTuple):
     noun: str = ""
 
 
-def subject_line(changes: Sequence[Change], longest: int = LONGEST) -> str:
+def subject_line(changes: Sequence[Transition], longest: int = LONGEST) -> str:
     """Return what happened, cut at a whole item: `c Unknown; web moved to d; and 12 more`."""
     members = _members(changes)
     if not members:
@@ -112,7 +112,7 @@ def subject_line(changes: Sequence[Change], longest: int = LONGEST) -> str:
     return text
 
 
-def _bookkeeping(changes: Sequence[Change]) -> str:
+def _bookkeeping(changes: Sequence[Transition]) -> str:
     """What muster noted for itself, where nothing happened besides."""
     facts = [(change.object, change.fact) for change in changes if change.fact.sort != "cluster"]
     if not facts:
@@ -156,7 +156,7 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
-def _members(changes: Sequence[Change]) -> Mapping[_Item, Sequence[tuple[str, str]]]:
+def _members(changes: Sequence[Transition]) -> Mapping[_Item, Sequence[tuple[str, str]]]:
     """The items, each with the namespaces and names of its objects.
 
     An object has its most important item, and one for each of its remedies and traffic blocks. It has a less important
@@ -183,7 +183,7 @@ def _members(changes: Sequence[Change]) -> Mapping[_Item, Sequence[tuple[str, st
     return grouped(shown or [(item, _name(id_)) for id_, item in sorted(quiet.items())])
 
 
-def _news(change: Change) -> tuple[_Item, tuple[str, str]]:
+def _news(change: Transition) -> tuple[_Item, tuple[str, str]]:
     """The item of a change that has a word, and the name in it."""
     fact, gone, word = change.fact, change.now is None, change.word
     rank = _REPORT if change.object.kind == "AdapterReport" else _RANKS.get(word, _OTHER)
@@ -199,7 +199,7 @@ def _news(change: Change) -> tuple[_Item, tuple[str, str]]:
     return _Item(rank, f" {word}", noun=_noun(change.object)), _name(change.object)
 
 
-def _less(change: Change) -> _Item | None:
+def _less(change: Transition) -> _Item | None:
     """The item of a change without a word; None for bookkeeping."""
     fact, gone, kind = change.fact, change.now is None, change.object.kind
     if kind == "Lease":
@@ -250,7 +250,7 @@ def _less(change: Change) -> _Item | None:
             return item._replace(before=f"{fact.label} of ", after=" gone" if gone else f" now {fact.text}".rstrip())
 
 
-def _moves(changes: Sequence[Change]) -> Iterator[tuple[ObjectId, _Item]]:
+def _moves(changes: Sequence[Transition]) -> Iterator[tuple[ObjectId, _Item]]:
     """What happened to Placements: their clusters, or only which Placements if there are many."""
     joined, left = dict[ObjectId, set[str]](), dict[ObjectId, set[str]]()
     for change in changes:

@@ -12,9 +12,9 @@ from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, left_path, previous_shards
-from muster.run.change import Change
 from muster.run.facts import Fact
 from muster.run.run import Settled
+from muster.run.transition import Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def decided_body(fleet: Fleet, id_: ObjectId) -> Tree:
     return derived_body(id_, fleet.decisions(id_))
 
 
-def placement_changes(fleet: Fleet) -> Iterator[Change]:
+def placement_changes(fleet: Fleet) -> Iterator[Transition]:
     """Yield a change for every cluster that joins or leaves an existing Placement."""
     before = {id_: clusters_of(shards) for id_, shards in previous_shards(fleet).items()}
     after = _decided(fleet)
@@ -60,21 +60,23 @@ def placement_changes(fleet: Fleet) -> Iterator[Change]:
             yield left(fleet, id_, name)
 
 
-def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
+def left(fleet: Fleet, id_: ObjectId, name: str) -> Transition:
     """A cluster leaves a Placement, with the reason if the fleet decided it."""
     decision = fleet.decisions(id_).get(left_path(name))
     return departed(id_, name, *((decision.because.text, decision.because.rule) if decision else ()))
 
 
-def departed(id_: ObjectId, name: str, reason: str = "", rule: str = "") -> Change:
+def departed(id_: ObjectId, name: str, reason: str = "", rule: str = "") -> Transition:
     """A cluster leaves a Placement, for a known or an unknown reason."""
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
-    return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="rescheduled", sentence=sentence), rule)
+    return Transition(
+        id_, _chosen(name), Fact("cluster", name, note=reason, word="rescheduled", sentence=sentence), rule
+    )
 
 
-def joined(id_: ObjectId, name: str) -> Change:
+def joined(id_: ObjectId, name: str) -> Transition:
     """A cluster joins a Placement."""
-    return Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
+    return Transition(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
 
 
 def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozenset[str]]:

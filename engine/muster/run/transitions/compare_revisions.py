@@ -18,11 +18,11 @@ from muster.fleet.fleet import Fleet
 from muster.rules.checks.waivers import shown, with_waivers
 from muster.rules.rollouts.policy import Rollout, RolloutStage
 from muster.rules.rollouts.table import stages_of
-from muster.run.change import Change
-from muster.run.changes.changes import edited, object_changes, set_of, source_of
-from muster.run.changes.placed import Derivation, chosen, derivation_of, joined, left
 from muster.run.facts import UNTOLD
 from muster.run.run import Settled
+from muster.run.transition import Transition
+from muster.run.transitions.placement_moves import Derivation, chosen, derivation_of, joined, left
+from muster.run.transitions.transitions import edited, object_changes, set_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Comparison:
     `rollouts` are the Rollouts that begin.
     """
 
-    changes: Sequence[Change]
+    changes: Sequence[Transition]
     differing: int = 0
     removed: Sequence[ObjectId] = ()
     added: Sequence[ObjectId] = ()
@@ -143,13 +143,13 @@ def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dic
 
 def _placed(
     fleet: Fleet, was: Mapping[ObjectId, Tree], now: Mapping[ObjectId, Tree], differing: Iterable[ObjectId]
-) -> tuple[list[Change], dict[ObjectId, tuple[int, int]]]:
+) -> tuple[list[Transition], dict[ObjectId, tuple[int, int]]]:
     """The clusters that Placements gain and lose, and how many they have before and after."""
     touched = {id_ for id_ in differing if PLACEMENT_DECISION.has(id_)}
     if not touched:
         return [], {}
     before, after = chosen(was.items()), chosen(now.items())
-    moved: list[Change] = []
+    moved: list[Transition] = []
     sizes: dict[ObjectId, tuple[int, int]] = {}
     for id_ in sorted({*before, *after}):
         old, new = before.get(id_, frozenset()), after.get(id_, frozenset())
