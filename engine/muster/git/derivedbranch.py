@@ -78,7 +78,7 @@ def evaluated_then(repository: Repository, commit: str, *, undecided: bool = Fal
         return commit
     before = frozenset(repository.git.output("rev-list", commit).decode().split()) - {commit if undecided else ""}
     log = read_log(repository, tip, first_parent=True, trailer=_SOURCE, streamed=True)
-    run = next((one.commit for one in log if one.trailers in before), None)
+    run = next((logged.commit for logged in log if logged.trailers in before), None)
     return join_commits(repository, commit, run) if run else commit
 
 

@@ -134,21 +134,21 @@ def _leases(run: Run, id_: ObjectId) -> Iterator[LeaseSummary]:
 def _taints(run: Run, id_: ObjectId, body: Tree) -> Iterator[TaintSummary]:
     obj = run.fleet.objects.get(id_)
     declared = {
-        (one.get("key"), one.get("effect")): part.source
+        (taint.get("key"), taint.get("effect")): part.source
         for part in (() if obj is None else obj.parts)
-        for one in mappings_at(part.body, "spec", "taints")
+        for taint in mappings_at(part.body, "spec", "taints")
     }
     records = reversed(mappings_at(body, *map(str, TAINT_RECORDS)))  # of several policies the first decides
-    policies = {(one.get("key"), one.get("effect")): str(one["policy"]) for one in records}
+    policies = {(record.get("key"), record.get("effect")): str(record["policy"]) for record in records}
     rules = dict(_taint_rules(run.fleet.decisions(id_)))
-    for one in mappings_at(body, "spec", "taints"):
-        key, effect = str(one.get("key")), str(one.get("effect"))
+    for taint in mappings_at(body, "spec", "taints"):
+        key, effect = str(taint.get("key")), str(taint.get("effect"))
         file = declared.get((key, effect))
         yield TaintSummary(
             key,
-            str(one.get("value") or ""),
+            str(taint.get("value") or ""),
             effect,
-            str(one.get("timeAdded") or ""),
+            str(taint.get("timeAdded") or ""),
             None if file else rules.get((key, effect)),
             "" if file else policies.get((key, effect), ""),
             file,

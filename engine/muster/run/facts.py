@@ -107,8 +107,8 @@ def _conditions(body: Tree) -> Iterator[Fact]:
     apart = _APART.get(state_of(MANAGED_CLUSTER, by_type(conditions)), {}) if managed else {}
     for condition in conditions:
         type_, status = str(condition.get("type")), str(condition.get("status"))
-        words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
-        word, reason = words.get(status, status if words else ""), str(condition.get("reason") or "")
+        status_words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
+        word, reason = status_words.get(status, status if status_words else ""), str(condition.get("reason") or "")
         word = _ROLLOUT_REASONS.get(reason, word) if type_ == "RolledOut" else word
         gone = "no longer exceeded" if type_ == "DisruptionHeld" else ""
         anew = not (apart and type_ == MANAGED_CLUSTER.headline)
@@ -154,8 +154,8 @@ def _remedies(body: Tree) -> Iterator[Fact]:
     """Remedy actions, each with its Remedies."""
     entries = mappings_at(body, "status", "muster", "remedies")
     names = grouped((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
-    for action, found in names.items():
-        yield Fact("remedy", action, "applied", ", ".join(found), word="applied", gone="lifted")
+    for action, remedies in names.items():
+        yield Fact("remedy", action, "applied", ", ".join(remedies), word="applied", gone="lifted")
 
 
 def _held(body: Tree) -> Iterator[Fact]:

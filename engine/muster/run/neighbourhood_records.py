@@ -328,7 +328,7 @@ def _neighbourhood(
         totals=_totals(fleet, ids, sound, gathered, lonely),
         findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         last_reports=last_reports(fleet, ids),
-        failures=[failure_row(one, in_order(one)) for one in gathered.failed],
+        failures=[failure_row(failure, in_order(failure)) for failure in gathered.failed],
         written=gathered.written,
     )
 

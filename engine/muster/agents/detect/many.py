@@ -105,14 +105,14 @@ class TableDetector:
             self._reload()
             now = time.monotonic()
             next_due = now + _RELOAD_SECONDS
-            for one in self._rows.values():
-                if one.busy:
+            for row in self._rows.values():
+                if row.busy:
                     continue
-                if one.due <= now:
-                    one.busy = True
-                    (self._late if one.late else self._punctual).put(one)
+                if row.due <= now:
+                    row.busy = True
+                    (self._late if row.late else self._punctual).put(row)
                 else:
-                    next_due = min(next_due, one.due)
+                    next_due = min(next_due, row.due)
             wake.wait(max(0.0, next_due - time.monotonic()))
             wake.clear()
         for queue in queues:
@@ -131,26 +131,26 @@ class TableDetector:
             return
         before, self._rows = self._rows, {}
         for row in rows:
-            known = before.pop(row.key, None)
-            if known is not None and known.row == row:
-                self._rows[row.key] = known
+            running = before.pop(row.key, None)
+            if running is not None and running.row == row:
+                self._rows[row.key] = running
                 continue
             turn = self._turns.setdefault(row.subject.cluster, Lock())
             say = self._said(row.key)
             detector = Detector(row.probe(), row.period, row.thresholds, TurnReporter(self._reporter(row), turn), say)
             made = _RunningRow(row, detector)
-            if known is not None:  # a changed row skips no threshold
-                made.state, made.begun = known.state, known.begun
+            if running is not None:  # a changed row skips no threshold
+                made.state, made.begun = running.state, running.begun
             self._rows[row.key] = made
         self._say(f"detecting {len(self._rows)} conditions of {len({key.cluster for key in self._rows})} clusters")
         self._close(before)
 
     def _close(self, rows: Mapping[TableKey, _RunningRow]) -> None:
         """Release the leases of rows, for other instances."""
-        for one in rows.values():
-            if not one.busy:
+        for row in rows.values():
+            if not row.busy:
                 with suppress(Exception):
-                    one.detector.reporter.close(wall_clock())
+                    row.detector.reporter.close(wall_clock())
 
     def _said(self, key: TableKey) -> Callable[[str], None]:
         return lambda line: self._say(f"{key}: {line}")

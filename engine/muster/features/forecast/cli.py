@@ -86,7 +86,9 @@ def command(
         renewing = RenewingAgents.of(trial, patterns, start, lost=lost) if patterns else None
         if renewing is not None and renew:
             names = [obj.id.name for obj in renewing.fleet.clusters()]
-            if strange := next((one for one in renew if not any(matches(one, name) for name in names)), None):
+            if strange := next(
+                (pattern for pattern in renew if not any(matches(pattern, name) for name in names)), None
+            ):
                 raise click.UsageError(f"--renew: no cluster is called {strange!r}.")
         success = suppose_success(trial, renewing, start, until) if all_well and renewing is not None else None
         agents: ForecastAgents | None = success or renewing

@@ -120,14 +120,14 @@ def forecast(
     """
     held = dict[tuple[ObjectId, str], Held]()
     for at, settled in instants(rehearsal, now, until, agents, pulses=pulses, ends=ends):
-        holds = {(one.object, one.effect): one for one in settled.last.fleet.held}
+        holds = {(effect.object, effect.effect): effect for effect in settled.last.fleet.held}
         if at == now:  # effects that were already held are not reported
             begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
-            held = {key: one for key, one in holds.items() if key not in begun}
+            held = {key: effect for key, effect in holds.items() if key not in begun}
         moment = Moment(
             at,
             tuple(settled.changes),
-            tuple(one for key, one in holds.items() if key not in held),
+            tuple(effect for key, effect in holds.items() if key not in held),
             tuple(sorted(held.keys() - holds.keys())),
             settled.last.fleet.pulses if pulses else (),
         )
@@ -176,6 +176,7 @@ def moment_document(moment: Moment) -> Tree:
         "held": [held_document(held) for held in moment.held],
         "released": [{"object": object_document(id_), "effect": effect} for id_, effect in moment.released],
         "pulses": [
-            {"object": object_document(one.object), "policy": one.policy, "reason": one.reason} for one in moment.pulses
+            {"object": object_document(pulse.object), "policy": pulse.policy, "reason": pulse.reason}
+            for pulse in moment.pulses
         ],
     }

@@ -118,41 +118,43 @@ class RolloutForecasts:
 
     def see(self, id_: ObjectId, body: Tree, now: datetime | None) -> None:
         """See the state of one at an instant; None: before the forecast."""
-        one = _of_rollout(id_, body) if ROLLOUT.has(id_) else _of_set(id_, body)
-        if one is None:
+        state = _of_rollout(id_, body) if ROLLOUT.has(id_) else _of_set(id_, body)
+        if state is None:
             return
         before = self.found.get(id_)
-        for name, stage in one.stages.items():
-            known = before.stages.get(name) if before is not None and before.revision == one.revision else None
-            same = known is not None and known.counts == stage.counts
-            stage.at = known.at if same and known is not None else now
-        same = before is not None and (before.reason, before.revision) == (one.reason, one.revision)
-        one.at = before.at if same and before is not None else now
-        self.found[id_] = one
-        if not one.done:
+        for name, stage in state.stages.items():
+            earlier_stage = (
+                before.stages.get(name) if before is not None and before.revision == state.revision else None
+            )
+            same = earlier_stage is not None and earlier_stage.counts == stage.counts
+            stage.at = earlier_stage.at if same and earlier_stage is not None else now
+        same = before is not None and (before.reason, before.revision) == (state.reason, state.revision)
+        state.at = before.at if same and before is not None else now
+        self.found[id_] = state
+        if not state.done:
             self.begun.add(id_)
 
 
 def _of_rollout(id_: ObjectId, body: Tree) -> RolloutForecast | None:
     stages = {
-        str(one["name"]): StageForecast(
-            str(one["name"]),
-            one.get("clusters", 0),
-            {state: number for state, number in one.items() if isinstance(number, int) and state != "clusters"},
+        str(stage["name"]): StageForecast(
+            str(stage["name"]),
+            stage.get("clusters", 0),
+            {state: number for state, number in stage.items() if isinstance(number, int) and state != "clusters"},
         )
-        for one in mappings_at(body, "status", "stages")
+        for stage in mappings_at(body, "status", "stages")
     }
     return _with_condition(id_, body, ROLLED_OUT, str(dig(body, "status", "revision") or ""), stages)
 
 
 def _of_set(id_: ObjectId, body: Tree) -> RolloutForecast | None:
-    known = mapping_at(body, *BOOK, STATE)
-    selected, done, soaking = (int(known.get(name, 0)) for name in ("selected", "done", "soaking"))
-    failed = len(known.get("failed") or ())
+    book = mapping_at(body, *BOOK, STATE)
+    selected, done, soaking = (int(book.get(name, 0)) for name in ("selected", "done", "soaking"))
+    failed = len(book.get("failed") or ())
     rest = max(selected - done - soaking - failed, 0)
     counts = {SUCCEEDED: done, SOAKING: soaking, FAILED: failed, TO_APPLY: rest}
     stages = {"": StageForecast("", selected, counts)}
-    return _with_condition(id_, body, SET_ROLLED_OUT, str(known.get("revision", "")), stages)
+    return _with_condition(id_, body, SET_ROLLED_OUT, str(book.get("revision", "")), stages)
 
 
 def _with_condition(
@@ -173,24 +175,26 @@ def rollouts_text(shown: Sequence[RolloutForecast], approvals: Iterable[Supposed
     if not shown:
         return "No rollout is under way.\n"
     asked = list(approvals)
-    blocks = ["".join(f"{printable(line)}\n" for line in _lines(one, asked, start)) for one in shown]
+    blocks = ["".join(f"{printable(line)}\n" for line in _lines(rollout, asked, start)) for rollout in shown]
     return "\n".join(blocks)
 
 
-def _lines(one: RolloutForecast, approvals: Iterable[SupposedApproval], start: datetime) -> Iterator[str]:
-    of_set = MANIFEST_WORK_REPLICA_SET.has(one.object)
-    yield f"{one.object} if all goes well:" if of_set else f"{one.object} to {one.revision} if all goes well:"
-    asked = _asked(one, approvals)
-    for stage in one.stages.values():
+def _lines(rollout: RolloutForecast, approvals: Iterable[SupposedApproval], start: datetime) -> Iterator[str]:
+    of_set = MANIFEST_WORK_REPLICA_SET.has(rollout.object)
+    yield (
+        f"{rollout.object} if all goes well:" if of_set else f"{rollout.object} to {rollout.revision} if all goes well:"
+    )
+    asked = _asked(rollout, approvals)
+    for stage in rollout.stages.values():
         name = "  works" if of_set else f"  stage {stage.name}"
         yield f"{name}: {_stage_text(stage, start)}{_condition_text(asked.get(stage.name))}"
-    message = f": {one.message}" if one.message and not one.done else ""
-    yield f"  {one.reason} {_when(one.at, start)}{message}"
+    message = f": {rollout.message}" if rollout.message and not rollout.done else ""
+    yield f"  {rollout.reason} {_when(rollout.at, start)}{message}"
 
 
-def _asked(one: RolloutForecast, approvals: Iterable[SupposedApproval]) -> dict[str, SupposedApproval]:
+def _asked(rollout: RolloutForecast, approvals: Iterable[SupposedApproval]) -> dict[str, SupposedApproval]:
     """The approvals of its present revision, by stage."""
-    return {a.stage: a for a in approvals if a.object == one.object and a.effect.endswith(f" {one.revision}")}
+    return {a.stage: a for a in approvals if a.object == rollout.object and a.effect.endswith(f" {rollout.revision}")}
 
 
 def _stage_text(stage: StageForecast, start: datetime) -> str:
@@ -215,16 +219,16 @@ def _condition_text(approval: SupposedApproval | None) -> str:
     return f", if you merge {proposal_branch(approval.topic)} at {format_time(approval.asked)}"
 
 
-def rollout_document(one: RolloutForecast, approvals: Iterable[SupposedApproval]) -> Tree:
+def rollout_document(rollout: RolloutForecast, approvals: Iterable[SupposedApproval]) -> Tree:
     """Return a rollout as JSON data."""
-    asked = _asked(one, approvals)
+    asked = _asked(rollout, approvals)
     return {
-        "object": object_document(one.object),
-        "revision": one.revision,
-        "done": one.done,
-        "reason": one.reason,
-        "message": one.message,
-        "at": _time(one.at),
+        "object": object_document(rollout.object),
+        "revision": rollout.revision,
+        "done": rollout.done,
+        "reason": rollout.reason,
+        "message": rollout.message,
+        "at": _time(rollout.at),
         "stages": [
             {
                 "name": stage.name or None,
@@ -235,7 +239,7 @@ def rollout_document(one: RolloutForecast, approvals: Iterable[SupposedApproval]
                 "at": _time(stage.at),
                 "approval": _approval(asked.get(stage.name)),
             }
-            for stage in one.stages.values()
+            for stage in rollout.stages.values()
         ],
     }
 

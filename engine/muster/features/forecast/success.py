@@ -112,17 +112,19 @@ class SupposedSuccess:
                 str(path[-1]): made.value for path, made in fleet.decisions(id_).items() if path[:-1] == ROLLOUTS
             }
             self._expect_passing(id_, entries, now + _SECOND)
-        known = {(one.object, one.effect, one.asked) for one in self.approvals}
+        approved = {(approval.object, approval.effect, approval.asked) for approval in self.approvals}
         new = [
             SupposedApproval(held.object, held.effect, held.wait.topic, held.wait.since)
             for held in fleet.held
             if held.wait is not None
             and asks_for_rollout(held)
-            and (held.object, held.effect, held.wait.since) not in known
+            and (held.object, held.effect, held.wait.since) not in approved
         ]
         if new:
             self.approvals += new
-            self._supposition.approve((str(one.object), one.effect, one.asked) for one in self.approvals)
+            self._supposition.approve(
+                (str(approval.object), approval.effect, approval.asked) for approval in self.approvals
+            )
             rehearsal.suppose(self._supposition.take())
         expected = (*self._due.values(), *self._passing.values())
         return earliest(*(at for at, _ in expected), now + _SECOND if new else None)
@@ -158,12 +160,12 @@ class SupposedSuccess:
         """Expect a report about a derived work that waits for one, at the earliest at an instant."""
         self._due.pop(id_, None)
         generation, owner = dig(work, "metadata", "generation"), mapping_at(work, "metadata", "labels").get(OWNER)
-        known = dig(work, *BOOK, STATE)
-        if not owner or not isinstance(generation, int) or dig(known, "state") not in (TO_APPLY, PROGRESSING):
+        book = dig(work, *BOOK, STATE)
+        if not owner or not isinstance(generation, int) or dig(book, "state") not in (TO_APPLY, PROGRESSING):
             return
         if self._reported.get(id_) == generation or _is_silent(fleet, id_.namespace):
             return
-        written = try_time(dig(known, "written")) or at
+        written = try_time(dig(book, "written")) or at
         self._due[id_] = (max(at, written + self._usual(owner_of(owner))), generation)
 
     def _report(self, id_: ObjectId, generation: int, now: datetime) -> None:
@@ -244,7 +246,7 @@ def all_well_text(success: SupposedSuccess) -> str:
     """Return how each rollout goes, and what was supposed."""
     shown = success.forecasts.shown
     text = rollouts_text(shown, success.approvals, success.start)
-    supposed = [f"  {one.object}: {_usual_text(success.usual.get(one.object))}" for one in shown]
+    supposed = [f"  {rollout.object}: {_usual_text(success.usual.get(rollout.object))}" for rollout in shown]
     return "\n".join((text, "Supposed:", *map(printable, supposed), *_RULES)) + "\n" if shown else text
 
 
@@ -264,8 +266,8 @@ def _usual_text(usual: UsualTime | None) -> str:
 def all_well_document(success: SupposedSuccess, moments: list[Tree]) -> Tree:
     """Return the same as JSON data, with what happens."""
     rollouts = []
-    for one in success.forecasts.shown:
-        usual = success.usual.get(one.object)
-        known = {"seconds": int(usual.median.total_seconds()), "times": usual.times} if usual is not None else None
-        rollouts.append({**rollout_document(one, success.approvals), "usualTime": known})
+    for rollout in success.forecasts.shown:
+        usual = success.usual.get(rollout.object)
+        usual_time = {"seconds": int(usual.median.total_seconds()), "times": usual.times} if usual is not None else None
+        rollouts.append({**rollout_document(rollout, success.approvals), "usualTime": usual_time})
     return {"moments": moments, "rollouts": rollouts}

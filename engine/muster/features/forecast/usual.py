@@ -42,14 +42,14 @@ class UsualTime:
 
 def usual_times(repository: Repository, commit: str, fleet: Fleet) -> dict[ObjectId, UsualTime]:
     """The usual times of Rollouts and sets of works, up to a commit; without those of which no time is known."""
-    found = {}
+    times = {}
     for id_ in of_kinds(fleet.objects, ROLLOUT, MANIFEST_WORK_REPLICA_SET):
         files = list(_clusters(fleet, id_) if ROLLOUT.has(id_) else _works(fleet, id_))
         sample = files[:: len(files) // _SAMPLE + 1]
         taken = [time for bodies in _bodies(repository, commit, sample) for time in _taken(bodies, id_)]
         if taken:
-            found[id_] = UsualTime(median_low(taken), len(taken))
-    return found
+            times[id_] = UsualTime(median_low(taken), len(taken))
+    return times
 
 
 def _clusters(fleet: Fleet, rollout: ObjectId) -> Iterator[ObjectId]:
@@ -73,7 +73,7 @@ def _bodies(repository: Repository, commit: str, ids: Iterable[ObjectId]) -> Ite
     paths = {derived_path(id_, shards): id_ for id_ in ids for shards in SHARDS}
     if not paths:
         return ()
-    found: dict[ObjectId, list[Tree]] = {}
+    bodies: dict[ObjectId, list[Tree]] = {}
     log = read_log(
         repository,
         derived_commit_of(repository, commit),
@@ -83,23 +83,23 @@ def _bodies(repository: Repository, commit: str, ids: Iterable[ObjectId]) -> Ite
         most=_VERSIONS,
         oldest_first=True,
     )
-    for change in (change for one in log for change in one.changes if change.path in paths and change.new):
+    for change in (change for logged in log for change in logged.changes if change.path in paths and change.new):
         assert change.new is not None
         data = repository.objects.blob(change.new.oid)
-        found.setdefault(paths[change.path], []).append(first_body(data, change.path))
-    return found.values()
+        bodies.setdefault(paths[change.path], []).append(first_body(data, change.path))
+    return bodies.values()
 
 
 def _taken(bodies: Iterable[Tree], rollout: ObjectId) -> Iterator[timedelta]:
     """How long one cluster took, each time."""
     of_rollout, revision, began = ROLLOUT.has(rollout), "", None
     for body in bodies:
-        known = mapping_at(body, *ROLLOUTS, _key(rollout)) if of_rollout else mapping_at(body, *BOOK, STATE)
-        since, state = try_time(known.get("since")), known.get("state")
-        got = str(known.get("revision" if of_rollout else "written", ""))
+        book = mapping_at(body, *ROLLOUTS, _key(rollout)) if of_rollout else mapping_at(body, *BOOK, STATE)
+        since, state = try_time(book.get("since")), book.get("state")
+        got = str(book.get("revision" if of_rollout else "written", ""))
         if got != revision:
             revision = got
-            began = try_time(known.get("written")) if not of_rollout else since if state == PROGRESSING else None
+            began = try_time(book.get("written")) if not of_rollout else since if state == PROGRESSING else None
         if state == SUCCEEDED and began is not None and since is not None:
             if since - began > _STEP:
                 yield since - began

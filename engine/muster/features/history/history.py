@@ -78,11 +78,11 @@ class ObjectHistory:
     @property
     def spans(self) -> dict[str, timedelta]:
         """How long it was in each status, longest first, without the time before the first decision."""
-        found: dict[str, timedelta] = {}
+        spans: dict[str, timedelta] = {}
         for stay in self.stays:
             if stay.status is not None:
-                found[stay.status] = found.get(stay.status, timedelta(0)) + (stay.until - stay.since)
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+                spans[stay.status] = spans.get(stay.status, timedelta(0)) + (stay.until - stay.since)
+        return dict(sorted(spans.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def availability(self) -> float | None:
@@ -142,17 +142,23 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     """Return the history of an object up to a commit, in the window from `since` to `until`."""
     paths = [derived_path(id_, shards) for shards in SHARDS]
     versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
-    edits = [one for one in _edits(repository, commit, id_) if one.at <= until]
-    shown = {one.change.field for one in edits} & {"set"}  # the edit says more about it than the derived file
-    choices = [one for one in _choices(repository, commit, id_) if one.at <= until] if PLACEMENT.has(id_) else []
-    placed = {one.commit for one in choices}  # they say more than the numbers of clusters in fields
-    decided = (
-        one
-        for one in _transitions(id_, versions)
-        if one.change.field not in shown and not (one.commit in placed and one.change.fact.sort in UNTOLD)
+    edits = [transition for transition in _edits(repository, commit, id_) if transition.at <= until]
+    # An edit says more about a set than the derived file.
+    shown = {transition.change.field for transition in edits} & {"set"}
+    choices = (
+        [transition for transition in _choices(repository, commit, id_) if transition.at <= until]
+        if PLACEMENT.has(id_)
+        else []
     )
-    found = sorted([*edits, *decided, *choices], key=lambda one: one.at)
-    transitions = [one for one in found if one.at >= since]
+    placed = {transition.commit for transition in choices}  # they say more than the numbers of clusters in fields
+    decided = (
+        transition
+        for transition in _transitions(id_, versions)
+        if transition.change.field not in shown
+        and not (transition.commit in placed and transition.change.fact.sort in UNTOLD)
+    )
+    merged = sorted([*edits, *decided, *choices], key=lambda transition: transition.at)
+    transitions = [transition for transition in merged if transition.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(kind_of(id_), versions, until), since)) if condition else ()
     return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
@@ -164,9 +170,9 @@ def history_of(
     """Return the history of the first of some objects of which there is one in these times, or else of the first at
     all, with the heartbeats that decided; None if no commit derives any."""
     histories = [history(repository, commit, id_, since, until) for id_ in ids]
-    if not any(one.known for one in histories):
+    if not any(past.known for past in histories):
         return None
-    chosen = next((one for one in histories if one.transitions or one.stays), histories[0])
+    chosen = next((past for past in histories if past.transitions or past.stays), histories[0])
     return _with_heartbeats(repository, commit, chosen)
 
 
@@ -210,11 +216,11 @@ def _declared(data: bytes, id_: ObjectId) -> Tree:
 
 def _in_order(versions: list[Version]) -> list[Version]:
     """The versions, each dated no later than the next: people's clocks differ."""
-    found, latest = list[Version](), None
+    ordered, latest = list[Version](), None
     for version in reversed(versions):
         latest = version.time if latest is None else min(latest, version.time)
-        found.append(replace(version, time=latest))
-    return found[::-1]
+        ordered.append(replace(version, time=latest))
+    return ordered[::-1]
 
 
 def _body(version: Version) -> Tree:
@@ -238,13 +244,13 @@ def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Pas
     for number in count(1):
         decision = PLACEMENT_DECISION.id(decision_name(id_.name, number), id_.namespace)
         paths = [derived_path(decision, shards) for shards in SHARDS]
-        found = _in_order(list(file_log(repository, commit, paths)))
-        if not found:
+        commits = _in_order(list(file_log(repository, commit, paths)))
+        if not commits:
             break
-        versions.extend((decision, version) for version in found)
-    versions.sort(key=lambda one: (one[1].time, one[1].commit))
+        versions.extend((decision, version) for version in commits)
+    versions.sort(key=lambda named_version: (named_version[1].time, named_version[1].commit))
     parts, before = dict[ObjectId, frozenset[str]](), frozenset[str]()
-    for _, group in groupby(versions, key=lambda one: one[1].commit):
+    for _, group in groupby(versions, key=lambda named_version: named_version[1].commit):
         for decision, version in group:
             parts[decision] = chosen([(decision, _body(version))]).get(id_, frozenset())
         after = frozenset[str]().union(*parts.values())
@@ -286,76 +292,80 @@ def _within(stays: Iterable[Stay], since: datetime) -> Iterator[Stay]:
 _INDENT = " " * 31
 
 
-def history_text(found: ObjectHistory) -> str:
+def history_text(past: ObjectHistory) -> str:
     """Return the transitions, a line each, and how long the object was in each state."""
-    return "\n".join(map(printable, _lines(found))) + "\n"
+    return "\n".join(map(printable, _lines(past))) + "\n"
 
 
-def _lines(found: ObjectHistory) -> Iterator[str]:
-    if found.begins is not None:
-        yield f"this clone has no history from before {format_time(found.begins)}: fetch more of it to see more"
-    if not found.transitions:
-        yield f"nothing changed since {format_time(found.since)}"
+def _lines(past: ObjectHistory) -> Iterator[str]:
+    if past.begins is not None:
+        yield f"this clone has no history from before {format_time(past.begins)}: fetch more of it to see more"
+    if not past.transitions:
+        yield f"nothing changed since {format_time(past.since)}"
     last = ""
-    for one, text in _told(found.transitions):
-        by = f"from {one.source[:7]}" if one.source else f"by {one.author}"
-        yield f"{format_time(one.at)}  {one.commit[:7]}  {text}, {by}"
-        for heartbeat in one.heartbeats if one.commit != last else ():
+    for transition, text in _told(past.transitions):
+        by = f"from {transition.source[:7]}" if transition.source else f"by {transition.author}"
+        yield f"{format_time(transition.at)}  {transition.commit[:7]}  {text}, {by}"
+        for heartbeat in transition.heartbeats if transition.commit != last else ():
             renewed = f", renewed at {heartbeat.renewed}" if heartbeat.renewed else ""
             yield f"{_INDENT}heard: {heartbeat.ref} at {heartbeat.commit[:7]}{renewed}"
-        last = one.commit
-    if found.stays:
-        total = sum(span.total_seconds() for span in found.spans.values())
+        last = transition.commit
+    if past.stays:
+        total = sum(span.total_seconds() for span in past.spans.values())
         parts = [
             f"{status} {brief(span)} ({100 * span.total_seconds() / total:.2f} %)" if total else status
-            for status, span in found.spans.items()
+            for status, span in past.spans.items()
         ]
-        yield f"{found.condition} since {format_time(found.stays[0].since)}: {', '.join(parts) or 'never decided'}"
+        yield f"{past.condition} since {format_time(past.stays[0].since)}: {', '.join(parts) or 'never decided'}"
 
 
 def _told(transitions: Iterable[PastTransition]) -> Iterator[tuple[PastTransition, str]]:
     """Each transition with its text; many clusters that join or leave a Placement in one commit have one."""
 
-    def key(one: PastTransition) -> object:
-        return (one.commit, one.change.now is None) if one.change.fact.sort == "cluster" else id(one)
+    def key(transition: PastTransition) -> object:
+        return (
+            (transition.commit, transition.change.now is None)
+            if transition.change.fact.sort == "cluster"
+            else id(transition)
+        )
 
     for _, group in groupby(transitions, key):
         same = list(group)
         if len(same) > MOST_NAMED:
-            names = few([one.change.fact.name for one in same], MOST_NAMED)
+            names = few([transition.change.fact.name for transition in same], MOST_NAMED)
             yield same[0], f"{len(same)} clusters {'left' if same[0].change.was else 'joined'}: {names}"
         else:
-            yield from ((one, one.text) for one in same)
+            yield from ((transition, transition.text) for transition in same)
 
 
-def history_document(found: ObjectHistory) -> Tree:
+def history_document(past: ObjectHistory) -> Tree:
     """Return the history as JSON data."""
     return {
-        "object": object_document(found.object),
-        "since": format_time(found.since),
-        "until": format_time(found.until),
-        "begins": None if found.begins is None else format_time(found.begins),
+        "object": object_document(past.object),
+        "since": format_time(past.since),
+        "until": format_time(past.until),
+        "begins": None if past.begins is None else format_time(past.begins),
         "transitions": [
             {
-                "at": format_time(one.at),
-                "commit": one.commit,
-                "author": one.author,
-                "source": one.source or None,
-                "field": one.change.field,
-                "before": one.change.before,
-                "after": one.change.after,
-                "note": one.change.note,
+                "at": format_time(transition.at),
+                "commit": transition.commit,
+                "author": transition.author,
+                "source": transition.source or None,
+                "field": transition.change.field,
+                "before": transition.change.before,
+                "after": transition.change.after,
+                "note": transition.change.note,
                 "heartbeats": [
                     {"ref": heartbeat.ref, "commit": heartbeat.commit, "renewed": heartbeat.renewed or None}
-                    for heartbeat in one.heartbeats
+                    for heartbeat in transition.heartbeats
                 ],
             }
-            for one in found.transitions
+            for transition in past.transitions
         ],
-        "condition": found.condition or None,
+        "condition": past.condition or None,
         "stays": [
             {"status": stay.status, "since": format_time(stay.since), "until": format_time(stay.until)}
-            for stay in found.stays
+            for stay in past.stays
         ],
-        "availability": found.availability,
+        "availability": past.availability,
     }

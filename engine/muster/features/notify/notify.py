@@ -84,9 +84,9 @@ def _notify(
     result = Publication()
     if memory.upto != tip:
         notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
-        found = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
-        memory.messages = {message.id: message for message in found if message.id not in memory.done}
-        if lost := [message for message in found if message.id in memory.messages.keys() - bounded(found)]:
+        due = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
+        memory.messages = {message.id: message for message in due if message.id not in memory.done}
+        if lost := [message for message in due if message.id in memory.messages.keys() - bounded(due)]:
             result.failures["memory"] = [f"{len(lost)} messages that no sink accepted for long are given up"]
             for message in lost:
                 memory.finish(message)
@@ -115,13 +115,13 @@ def _fleet_of(repository: Repository, done: "ReconcileResult", notices: Sequence
     targeted = {kind for policy in fleet.compiled.of(NotificationPolicy) for kind in policy.target.kinds}
     if not fleet.objects:  # it has read nothing, not even policies
         targeted = set(ALL)
-    ids = {one.object for one in notices if _exists_after(one) and kind_of(one.object) in targeted}
+    ids = {notice.object for notice in notices if _exists_after(notice) and kind_of(notice.object) in targeted}
     missing = {id_ for id_ in ids if id_ not in fleet.objects or id_ in fleet.beyond.standing}
     if not missing and fleet.objects:
         return fleet
     wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_neighbourhood(id_) for id_ in ids}), wide=not ids)
-    found = answer(done.question.at(evaluated_commit(repository, done.head)), done.state, wanted=wanted)
-    return found.settled.last.fleet
+    run_answer = answer(done.question.at(evaluated_commit(repository, done.head)), done.state, wanted=wanted)
+    return run_answer.settled.last.fleet
 
 
 def _send(
@@ -182,7 +182,7 @@ def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterat
     commits = [tip]
     if is_ancestor(repository, upto, tip):
         log = read_log(repository, f"^{upto}", tip, paths=(FOLDER,), first_parent=True, oldest_first=True)
-        commits = [one.commit for one in log]
+        commits = [logged.commit for logged in log]
     before = upto
     for commit in commits if len(commits) <= _MAX_COMMITS else [tip]:
         yield from _of_commit(repository, before, commit, now)
@@ -238,15 +238,15 @@ def event_of(message: Message) -> Tree:
             "text": text,
             "transitions": [
                 {
-                    "id": one.id,
-                    "commit": one.commit,
-                    "at": format_time(one.at),
-                    **change_tree(one),
-                    "incident": incident_key(message.policy, one),
-                    "resolves": one.resolves,
-                    "text": printable(one.text),
+                    "id": noticed.id,
+                    "commit": noticed.commit,
+                    "at": format_time(noticed.at),
+                    **change_tree(noticed),
+                    "incident": incident_key(message.policy, noticed),
+                    "resolves": noticed.resolves,
+                    "text": printable(noticed.text),
                 }
-                for one in message.notices
+                for noticed in message.notices
             ],
         },
     }

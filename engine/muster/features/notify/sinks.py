@@ -27,7 +27,7 @@ class NoticeSink(SinkSettings):
 
 def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
     """Return the sinks of a valid Fleet's spec by name; the first of two with the same name."""
-    found: dict[str, NoticeSink] = {}
+    sinks: dict[str, NoticeSink] = {}
     for sink in mappings_at(spec, "notifications", "sinks"):
         settings = NoticeSink(
             name=sink["name"],
@@ -44,8 +44,8 @@ def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
             sender=sink.get("from", ""),
             to=tuple(sink.get("to") or ()),
         )
-        found.setdefault(settings.name, settings)
-    return found
+        sinks.setdefault(settings.name, settings)
+    return sinks
 
 
 def opener(sinks: Mapping[str, NoticeSink], environ: Mapping[str, str] = os.environ) -> Callable[[SinkSettings], Sink]:

@@ -88,8 +88,8 @@ def window(events: Sequence[Event], first: Level, span: TimeWindow) -> Tree:
     stretch with the lowest share, None if it was always the same. Times are in seconds since the window began.
     """
     stretches = list(_stretches(events, first, span))
-    judged = sum(sum(one.level) * (one.until - one.since).total_seconds() for one in stretches)
-    available = sum(one.level.available * (one.until - one.since).total_seconds() for one in stretches)
+    judged = sum(sum(stretch.level) * (stretch.until - stretch.since).total_seconds() for stretch in stretches)
+    available = sum(stretch.level.available * (stretch.until - stretch.since).total_seconds() for stretch in stretches)
     return {
         "start": list(stretches[0].level),
         "steps": [
@@ -114,21 +114,21 @@ def _stretches(events: Sequence[Event], first: Level, span: TimeWindow) -> Itera
 
 def _columns(stretches: Sequence[_Stretch], span: TimeWindow) -> Iterator[tuple[int, _Stretch, _Stretch]]:
     """The lowest and the last level in each column."""
-    known: tuple[int, _Stretch, _Stretch] | None = None
-    for one in stretches:
-        column = span.column(one.since)
-        if known is None or known[0] != column:
-            if known is not None:
-                yield known
-            known = column, one, one
+    last_drawn: tuple[int, _Stretch, _Stretch] | None = None
+    for stretch in stretches:
+        column = span.column(stretch.since)
+        if last_drawn is None or last_drawn[0] != column:
+            if last_drawn is not None:
+                yield last_drawn
+            last_drawn = column, stretch, stretch
         else:
-            known = column, min(known[1], one, key=lambda each: each.level.share), one
-    if known is not None:
-        yield known
+            last_drawn = column, min(last_drawn[1], stretch, key=lambda each: each.level.share), stretch
+    if last_drawn is not None:
+        yield last_drawn
 
 
 def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
-    shares = [one.level.share for one in stretches]
+    shares = [stretch.level.share for stretch in stretches]
     judged = [share for share in shares if share <= 1]
     if not judged or min(judged) == max(judged):
         return None
@@ -137,8 +137,8 @@ def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
     begin = end
     while begin and shares[begin - 1] == lowest:
         begin -= 1
-    one = stretches[begin]
-    return [*one.level, span.seconds(one.since), span.seconds(stretches[end].until), one.commit]
+    stretch = stretches[begin]
+    return [*stretch.level, span.seconds(stretch.since), span.seconds(stretches[end].until), stretch.commit]
 
 
 #: The windows: name, length, and number of columns.
@@ -171,14 +171,14 @@ class Member(NamedTuple):
 
 def members_of(run: Run, rows: Iterable[Sequence[str]]) -> dict[str, Member]:
     """Return the clusters of a run by `<plural>/<file>` of their derived files; `rows`: those of the overview."""
-    found = {}
+    members = {}
     for obj, row in zip(run.fleet.clusters(), rows, strict=True):
         # For a cluster that this run did not read, the committed state is the row's.
         stands = obj.id in run.fleet.beyond.standing or run.fleet.previous.get(obj.id) == {}
         before = row[3] if stands else state_of(obj.kind, run.fleet.conditions_before(obj.id))
         groups = (("region", row[6]), ("set", row[7]))
-        found[file_of(obj.kind, obj.id.name)] = Member(groups, row[3], before)
-    return found
+        members[file_of(obj.kind, obj.id.name)] = Member(groups, row[3], before)
+    return members
 
 
 def file_of(kind: Kind, name: str) -> str:
@@ -203,7 +203,9 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
     """
     steps = [(step.commit, step.changes) for step in history.steps]
     pending = [
-        StatusChange(name, one.committed, one.status) for name, one in members.items() if one.committed != one.status
+        StatusChange(name, member.committed, member.status)
+        for name, member in members.items()
+        if member.committed != member.status
     ]
     if pending:
         steps.append((CommittedTransition("", now, ""), tuple(pending)))
@@ -229,8 +231,13 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
             for (key, length, columns), span in zip(windows, spans, strict=True)
         ],
         "groups": [
-            {"by": by, "name": name, "now": list(last[by, name]), "windows": [commits.in_window(one) for one in found]}
-            for (by, name), found in drawn.items()
+            {
+                "by": by,
+                "name": name,
+                "now": list(last[by, name]),
+                "windows": [commits.in_window(drawn_window) for drawn_window in drawn_windows],
+            }
+            for (by, name), drawn_windows in drawn.items()
         ],
         "changes": [
             [
@@ -240,7 +247,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
             ]
             for change in latest
         ],
-        "commits": [[one.commit, one.subject] for one in commits.named],
+        "commits": [[named.commit, named.subject] for named in commits.named],
     }
 
 
@@ -248,8 +255,8 @@ def _windows(now: datetime, begins: datetime | None) -> list[tuple[str, timedelt
     """The windows that history fills: a chart shows no time before there was anything."""
     if begins is None:
         return list(WINDOWS)
-    found = [one for one in WINDOWS if one[1] <= now - begins]
-    return [*found, (_ALL, now - begins, _COLUMNS)] if now - begins >= _SHORTEST else found
+    windows = [window for window in WINDOWS if window[1] <= now - begins]
+    return [*windows, (_ALL, now - begins, _COLUMNS)] if now - begins >= _SHORTEST else windows
 
 
 class _Commits:
@@ -264,12 +271,12 @@ class _Commits:
             return -1
         return self._numbers.setdefault(number, len(self._numbers))
 
-    def in_window(self, found: Tree) -> Tree:
+    def in_window(self, window: Tree) -> Tree:
         """A window with these numbers."""
         return {
-            **found,
-            "steps": [[*step[:-1], self.of(step[-1])] for step in found["steps"]],
-            "worst": found["worst"] and [*found["worst"][:-1], self.of(found["worst"][-1])],
+            **window,
+            "steps": [[*step[:-1], self.of(step[-1])] for step in window["steps"]],
+            "worst": window["worst"] and [*window["worst"][:-1], self.of(window["worst"][-1])],
         }
 
     @property
@@ -284,29 +291,29 @@ def _changes(
     """The level of each group before all steps, and the changes by each step."""
     deltas = [_delta(changes, members) for _, changes in steps]
     level: dict[_Group, Level] = {_FLEET: NONE}
-    for one in members.values():
-        for group in (_FLEET, *one.groups):
-            level[group] = level.get(group, NONE).plus(_ONE.get(one.status, NONE))
+    for member in members.values():
+        for group in (_FLEET, *member.groups):
+            level[group] = level.get(group, NONE).plus(_ONE.get(member.status, NONE))
     for delta in reversed(deltas):
         for group, change in delta.items():
             level[group] = level[group].plus(change, -1)
-    first, found = dict(level), []
+    first, level_changes = dict(level), []
     for number, ((commit, _), delta) in enumerate(zip(steps, deltas, strict=True)):
         moved = {group: (level[group], level[group].plus(change)) for group, change in delta.items()}
         if moved:
-            found.append(_LevelChange(commit.at, number, moved))
+            level_changes.append(_LevelChange(commit.at, number, moved))
             level |= {group: after for group, (_, after) in moved.items()}
-    return first, found
+    return first, level_changes
 
 
 def _delta(changes: Iterable[StatusChange], members: Mapping[str, Member]) -> dict[_Group, list[int]]:
     """The difference that a step makes to the level of each group."""
-    found: dict[_Group, list[int]] = {}
+    by_group: dict[_Group, list[int]] = {}
     for change in changes:
         member = members.get(change.cluster)
         for group in (_FLEET, *(member.groups if member else ())):
-            counts = found.setdefault(group, [0, 0, 0])
+            counts = by_group.setdefault(group, [0, 0, 0])
             for status, sign in ((change.before, -1), (change.after, 1)):
-                for number, one in enumerate(_ONE.get(status, NONE)):
-                    counts[number] += sign * one
-    return {group: counts for group, counts in found.items() if any(counts)}
+                for number, amount in enumerate(_ONE.get(status, NONE)):
+                    counts[number] += sign * amount
+    return {group: counts for group, counts in by_group.items() if any(counts)}

@@ -56,12 +56,12 @@ class ClusterDetails:
 
 def _files(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
     """The files of each object: path, and the agent's branch if it is on one."""
-    found: dict[ObjectId, list[tuple[str, str]]] = {}
+    files: dict[ObjectId, list[tuple[str, str]]] = {}
     for part in run.fleet.read.parts:
         place = (part.source.path, part.source.ref)
-        if place not in (known := found.setdefault(part.id, [])):
-            known.append(place)
-    return found
+        if place not in (places := files.setdefault(part.id, [])):
+            places.append(place)
+    return files
 
 
 def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]], trees: Mapping[str, Tree]) -> Tree:
@@ -101,14 +101,14 @@ def _card(run: Run, summary: ClusterSummary, ids: Iterable[ObjectId]) -> Tree:
         "capacity": _capacity(body),
         "conditions": [
             {
-                "type": one.type,
-                "status": one.status,
-                "reason": one.reason,
-                "message": one.message,
-                "since": one.since,
-                **_because(one.decision),
+                "type": reported.type,
+                "status": reported.status,
+                "reason": reported.reason,
+                "message": reported.message,
+                "since": reported.since,
+                **_because(reported.decision),
             }
-            for one in conditions_of(run, summary.id, body)
+            for reported in conditions_of(run, summary.id, body)
         ],
         "alerts": sorted(alert_conditions(run)),
         "taints": list(map(_taint, summary.taints)),
@@ -165,11 +165,11 @@ def alert_conditions(run: Run) -> Set[str]:
     return {str(rule["condition"]) for rule in rules if rule.get("condition")}
 
 
-def _taint(one: TaintSummary) -> Tree:
-    because = _because(one.decision)
-    by = "" if one.file else f"TaintPolicy/{one.policy}" if one.policy else because["rule"].partition("#")[0]
-    file = {"path": one.file.path, "ref": one.file.ref} if one.file else None
-    return {"taint": str(one), "since": one.since, **because, "by": by, "file": file}
+def _taint(taint: TaintSummary) -> Tree:
+    because = _because(taint.decision)
+    by = "" if taint.file else f"TaintPolicy/{taint.policy}" if taint.policy else because["rule"].partition("#")[0]
+    file = {"path": taint.file.path, "ref": taint.file.ref} if taint.file else None
+    return {"taint": str(taint), "since": taint.since, **because, "by": by, "file": file}
 
 
 def _because(decision: Decision | None) -> dict[str, str]:

@@ -49,13 +49,13 @@ def show_whole(question: Question) -> Shown:
 
 
 def _files(run: Run) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    names: dict[str, frozenset[str]] = {}
     for part in run.fleet.read.parts:
         if not part.source.ref and (is_cluster(part.id) or ADAPTER_REPORT.has(part.id)):
             name = default_neighbourhood(part.id)
-            known = found.get(part.source.path)
-            found[part.source.path] = frozenset((name,)) if known is None else known | {name}
-    return found
+            names_in_file = names.get(part.source.path)
+            names[part.source.path] = frozenset((name,)) if names_in_file is None else names_in_file | {name}
+    return names
 
 
 def show_update(question: Question, state: RunState, before: Shown) -> Shown:
@@ -95,16 +95,16 @@ def _part(question: Question, state: RunState, before: Shown) -> Shown:
     # The clusters that a changed file named before: it may not name them now.
     once = _with_changed_refs(then.refs, question.refs).union(*(before.files.get(path, ()) for path in paths))
     names = state.names(neighbourhoods | state.of_names(once))
-    found = incremental_run(question, state, Wanted(frozenset(names), wide=True))
-    kept = found.kept.records if found.kept is not None else ()
+    run_answer = incremental_run(question, state, Wanted(frozenset(names), wide=True))
+    kept = run_answer.kept.records if run_answer.kept is not None else ()
     looked_at = once.union(*({record.name, *record.names} for record in kept))
     try:
-        known = before.known.updated(found.settled.first, looked_at)
+        rows = before.known.updated(run_answer.settled.first, looked_at)
     except KeyError as unknown:
         raise WholeNeeded("a cluster has no row yet") from unknown
-    run = found.settled.first
+    run = run_answer.settled.first
     others = {path: names for path, names in before.files.items() if path not in paths}
-    return Shown(question, run, known, {**others, **_files(run)}, part=True)
+    return Shown(question, run, rows, {**others, **_files(run)}, part=True)
 
 
 def _with_changed_refs(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set[str]:

@@ -52,25 +52,30 @@ _MAX_LEFT_OUT = 500
 def placement_details(run: Run) -> Iterator[Tree]:
     """Yield each Placement: the clusters that it chooses, and why it does not choose the others."""
     placements = run.fleet.of(PLACEMENT)
-    found = why_each(run.fleet, run.now, [obj.id for obj in placements])
-    for obj, choices in zip(placements, found, strict=True):
+    all_choices = why_each(run.fleet, run.now, [obj.id for obj in placements])
+    for obj, choices in zip(placements, all_choices, strict=True):
         body = run.fleet.whole(obj.id)
-        left_out = [one for one in choices if not one.selected]
-        counts = Counter(one.rule for one in left_out)
+        left_out = [choice for choice in choices if not choice.selected]
+        counts = Counter(choice.rule for choice in left_out)
         yield {
             "namespace": obj.id.namespace,
             "name": obj.id.name,
             "wanted": dig(obj.spec, "numberOfClusters"),
             "satisfied": str(condition(body, "PlacementSatisfied").get("status") or ""),
             "reason": str(condition(body, "PlacementSatisfied").get("reason") or ""),
-            "chosen": [_choice(one) for one in choices if one.selected],
-            "left": [_choice(one) for one in left_out[:_MAX_LEFT_OUT]],
+            "chosen": [_choice(choice) for choice in choices if choice.selected],
+            "left": [_choice(choice) for choice in left_out[:_MAX_LEFT_OUT]],
             "reasons": [{"rule": rule, "count": count} for rule, count in counts.most_common()],
         }
 
 
-def _choice(one: Why) -> Tree:
-    return {"cluster": one.cluster, "why": one.text, "rank": one.rank, "score": one.total if one.scores else None}
+def _choice(choice: Why) -> Tree:
+    return {
+        "cluster": choice.cluster,
+        "why": choice.text,
+        "rank": choice.rank,
+        "score": choice.total if choice.scores else None,
+    }
 
 
 #: Labels with a cluster's region; the first that it has counts.
@@ -99,7 +104,7 @@ class ClusterRows:
             {id_: sorted({str(entry.get("remedy")) for entry in entries}) for id_, entries in origins.items()},
             {obj.id: due for obj in clusters if (due := _due(run, obj)) is not None},
             {obj.id: _report(run, obj) for obj in reports},
-            {id_: one for id_, one in _requests(run) if names is None or _home(id_, one) in names},
+            {id_: request for id_, request in _requests(run) if names is None or _home(id_, request) in names},
         )
 
     def updated(self, run: Run, names: Collection[str]) -> "ClusterRows":
@@ -107,7 +112,9 @@ class ClusterRows:
         new, ids = ClusterRows.of(run, names), [obj.id for obj in run.fleet.clusters()]
         kept = {id_: report for id_, report in self.adapters.items() if id_.namespace not in names}
         reports = {**kept, **new.adapters}
-        requests = {id_: one for id_, one in self.requests.items() if _home(id_, one) not in names} | {**new.requests}
+        requests = {id_: request for id_, request in self.requests.items() if _home(id_, request) not in names} | {
+            **new.requests
+        }
         return ClusterRows(
             {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in ids},
             {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in ids},
@@ -117,17 +124,17 @@ class ClusterRows:
         )
 
 
-def overview(run: Run, title: str, known: ClusterRows) -> Tree:
+def overview(run: Run, title: str, rows: ClusterRows) -> Tree:
     """Return the page's data about the fleet, without details of clusters and Placements."""
     return {
         "title": title,
         "now": format_time(run.now),
         "commit": run.commit or "",
-        "next": list(_next(run, known)),
+        "next": list(_next(run, rows)),
         "frozen": _frozen(run),
-        "requests": list(known.requests.values()),
+        "requests": list(rows.requests.values()),
         "rollouts": list(_rollouts(run)),
-        **_numbered(known.rows.values()),
+        **_numbered(rows.rows.values()),
         "held": [
             {
                 "object": str(held.object),
@@ -139,33 +146,33 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         ],
         "findings": [
             {
-                "code": one.code.value,
-                "severity": one.severity.value,
-                "message": one.message,
-                "file": one.file,
-                "line": one.line,
-                "hint": one.hint,
-                "object": str(one.object) if one.object else "",
+                "code": finding.code.value,
+                "severity": finding.severity.value,
+                "message": finding.message,
+                "file": finding.file,
+                "line": finding.line,
+                "hint": finding.hint,
+                "object": str(finding.object) if finding.object else "",
             }
-            for one in shown(run.findings, run.now)
+            for finding in shown(run.findings, run.now)
         ],
         "budgets": [used._asdict() for used in (run.terms.of(Allowance).usage if run.terms else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
-        "remedies": list(_remedies(run, known)),
+        "remedies": list(_remedies(run, rows)),
         "traffic": list(_traffic(run)),
-        "adapters": list(known.adapters.values()),
+        "adapters": list(rows.adapters.values()),
     }
 
 
-def _next(run: Run, known: ClusterRows) -> Iterator[Tree]:
+def _next(run: Run, rows: ClusterRows) -> Iterator[Tree]:
     """Yield the first things that time alone may change: when, what, and of which clusters; none for another object."""
-    found: dict[tuple[datetime, str], list[str]] = {}
-    for (at, what), object_ in nsmallest(_MAX_DUE, ((due, str(id_)) for id_, due in known.due.items())):
-        found.setdefault((at, what), []).append(object_)
-    if run.horizon is not None and all(at > run.horizon for at, _ in found):
+    expiring: dict[tuple[datetime, str], list[str]] = {}
+    for (at, what), object_ in nsmallest(_MAX_DUE, ((due, str(id_)) for id_, due in rows.due.items())):
+        expiring.setdefault((at, what), []).append(object_)
+    if run.horizon is not None and all(at > run.horizon for at, _ in expiring):
         yield {"at": format_time(run.horizon), "what": "", "objects": [], "count": 0}
-    for (at, what), objects in islice(found.items(), _MAX_NEXT):
+    for (at, what), objects in islice(expiring.items(), _MAX_NEXT):
         yield {"at": format_time(at), "what": what, "objects": objects[:_MAX_NAMES], "count": len(objects)}
 
 
@@ -178,7 +185,7 @@ def _due(run: Run, obj: Object) -> tuple[datetime, str] | None:
 def _frozen(run: Run) -> str:
     """Which freezes of the Fleet are in force, in a sentence; empty for none."""
     conditions = (condition(run.fleet.whole(obj.id), "Frozen") for obj in run.fleet.of(FLEET))
-    return next((str(one.get("message") or "frozen") for one in conditions if one.get("status") == "True"), "")
+    return next((str(frozen.get("message") or "frozen") for frozen in conditions if frozen.get("status") == "True"), "")
 
 
 def _requests(run: Run) -> Iterator[tuple[ObjectId, dict[str, str]]]:
@@ -188,9 +195,9 @@ def _requests(run: Run) -> Iterator[tuple[ObjectId, dict[str, str]]]:
         yield CSR.id(_name(body)), {"name": _name(body), "cluster": cluster_of(body)}
 
 
-def _home(request: ObjectId, one: Mapping[str, str]) -> str:
+def _home(request: ObjectId, row: Mapping[str, str]) -> str:
     """The neighbourhood of a request: its cluster's, or its own."""
-    return one["cluster"] or request.name
+    return row["cluster"] or request.name
 
 
 def _rollouts(run: Run) -> Iterator[Tree]:
@@ -212,17 +219,17 @@ def _rollouts(run: Run) -> Iterator[Tree]:
 
 def rollout_details(run: Run) -> dict[str, list[Tree]]:
     """Return the clusters of each Rollout: name, revision, stage, state, since when, and the gate to pass."""
-    found = {}
+    rows = {}
     for rollout in run.fleet.compiled.of(Rollout):
         names = clusters_of_rollout(run.fleet, rollout)
         entries = entries_of(run.fleet, map(MANAGED_CLUSTER.id, names), rollout.key)
-        found[rollout.key] = [
-            [name, one.revision, one.stage, one.state, format_time(one.since), one.gate]
-            if (one := entries.get(name)) is not None
+        rows[rollout.key] = [
+            [name, entry.revision, entry.stage, entry.state, format_time(entry.since), entry.gate]
+            if (entry := entries.get(name)) is not None
             else [name, "", "", TO_APPLY, "", ""]
             for name in names
         ]
-    return found
+    return rows
 
 
 def _numbered(rows: Iterable[Tree]) -> Tree:
@@ -237,15 +244,15 @@ def _numbered(rows: Iterable[Tree]) -> Tree:
 def _row(run: Run, obj: Object) -> Tree:
     """A cluster's row: name, kind, accepted, state, reason, since, region, set, taints, held, version, other labels."""
     body = run.fleet.whole(obj.id)
-    found, labels = cluster_state(obj.id, body), mapping_at(body, "metadata", "labels")
+    state, labels = cluster_state(obj.id, body), mapping_at(body, "metadata", "labels")
     region = next((name for name in REGIONS if labels.get(name)), "")
     return [
         obj.id.name,
         obj.kind.name,
-        found.accepted,
-        found.state,
-        found.reason,
-        found.since,
+        state.accepted,
+        state.state,
+        state.reason,
+        state.since,
         str(labels.get(region) or ""),
         str(labels.get(CLUSTER_SET) or ""),
         _words(cells.taints(body, run.now)),
@@ -300,19 +307,19 @@ def _pools(run: Run) -> Iterator[Tree]:
 
 
 def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
-    found: dict[tuple[str, str], list[Tree]] = {}
+    by_pool: dict[tuple[str, str], list[Tree]] = {}
     for id_ in sorted_objects(run.fleet):
         if id_.kind == kind and (body := run.fleet.whole(id_)) is not None:
             ref = mapping_at(body, "spec", "clusterPoolRef")
             namespace = ref.get("namespace") or dig(body, "metadata", "namespace") or ""
             pool = ref.get("poolName") or dig(body, "spec", "clusterPoolName")
-            found.setdefault((str(namespace), str(pool)), []).append(body)
-    return found
+            by_pool.setdefault((str(namespace), str(pool)), []).append(body)
+    return by_pool
 
 
-def _remedies(run: Run, known: ClusterRows) -> Iterator[Tree]:
+def _remedies(run: Run, rows: ClusterRows) -> Iterator[Tree]:
     applied: dict[str, list[str]] = {}
-    for id_, names in known.applied.items():
+    for id_, names in rows.applied.items():
         for name in names:
             applied.setdefault(name, []).append(id_.name)
     for obj in run.fleet.of(REMEDY):

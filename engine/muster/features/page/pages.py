@@ -86,13 +86,13 @@ class FleetSite:
 
     def read(self, path: str) -> bytes:
         """Return the content of a file. KeyError for an unknown path."""
-        found = self._kept.get(path)
-        if found is None:
-            found = self._made(path)
+        content = self._kept.get(path)
+        if content is None:
+            content = self._made(path)
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[path] = found
-        return found
+            self._kept[path] = content
+        return content
 
     def _made(self, path: str) -> bytes:
         if path in ASSETS:
@@ -103,8 +103,8 @@ class FleetSite:
             more |= {"tried": self._tried, "drills": broken_cells(self._drills) if self._drills else None}
             return _call("fleet", {**self._overview, **more})
         if path == "data/availability.js":
-            found = availability(self._run.commit or "", self._run.now, self._members, self._history)
-            return _call("availability", found)
+            data = availability(self._run.commit or "", self._run.now, self._members, self._history)
+            return _call("availability", data)
         if path == "data/placements.js":
             return _call("placements", list(placement_details(self._run)))
         if path == "data/rollouts.js":
@@ -139,9 +139,9 @@ class FleetSite:
         known = (begins - self._run.now + BEATS_WINDOW).total_seconds() if begins else 0
         beats = next((self._beats[path] for path in leases if path in self._beats), [])
         pending = [
-            [int(BEATS_WINDOW.total_seconds()), one.committed, one.status]
+            [int(BEATS_WINDOW.total_seconds()), member.committed, member.status]
             for kind in CLUSTERS
-            if (one := self._members.get(file_of(kind, name))) is not None and one.committed != one.status
+            if (member := self._members.get(file_of(kind, name))) is not None and member.committed != member.status
         ]
         return {"known": max(0, int(known)), "states": [*self._days.get(name, ()), *pending], "beats": beats}
 
@@ -158,18 +158,18 @@ class FleetSite:
         """The changes of each cluster's state in the last day: seconds since it began, the states before and after."""
         since = self._run.now - BEATS_WINDOW
         names = {file_of(kind, name): name for kind in CLUSTERS for name in self._names}
-        found: dict[str, list[Tree]] = {}
+        days: dict[str, list[Tree]] = {}
         for step in self._history.steps:
             for change in step.changes if step.commit.at >= since else ():
                 row = [int((step.commit.at - since).total_seconds()), change.before, change.after]
-                found.setdefault(names.get(change.cluster, ""), []).append(row)
-        return found
+                days.setdefault(names.get(change.cluster, ""), []).append(row)
+        return days
 
     def _latest(self, name: str) -> Iterator[Tree]:
         """The latest commits that changed a cluster's derived file."""
         for kind in CLUSTERS:
-            for one in self._history.latest.get(file_of(kind, name), ()):
-                yield {"commit": one.commit, "time": format_time(one.at), "subject": one.subject}
+            for transition in self._history.latest.get(file_of(kind, name), ()):
+                yield {"commit": transition.commit, "time": format_time(transition.at), "subject": transition.subject}
 
     @cached_property
     def _overview(self) -> Tree:

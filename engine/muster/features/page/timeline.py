@@ -79,16 +79,16 @@ class Timeline:
         """Read the commits since the known one, or all."""
         steps, latest = list[StatusStep](), dict[str, list[CommittedTransition]]()
         walked = _Walked(reach, since, now, self._max_files)
-        known: dict[str, tuple[str, str]] = {}
+        last_seen: dict[str, tuple[str, str]] = {}
         for batch in _batches(walked.commits(derived_log(self._repository, reach, _FOLDERS), latest)):
-            steps += _steps(self._repository.objects, batch, known)
+            steps += _steps(self._repository.objects, batch, last_seen)
         last = self._steps[-1].commit.at if self._steps else None
         for step in reversed(steps):
             commit = step.commit if last is None else step.commit._replace(at=max(last, step.commit.at))
             self._steps.append(StatusStep(commit, step.changes))
             last = commit.at
-        for cluster, found in latest.items():
-            self._latest[cluster] = [*found, *self._latest.get(cluster, ())][:_KEPT]
+        for cluster, transitions in latest.items():
+            self._latest[cluster] = [*transitions, *self._latest.get(cluster, ())][:_KEPT]
         if walked.begins is not None:
             clone = walked.first in shallow_commits(self._repository)
             self._begins = walked.begins
@@ -100,17 +100,17 @@ def heartbeats(repository: Repository, commit: str, now: datetime) -> dict[str, 
 
     An agent that pushes to a ref of its own replaces its last renewal, so nothing is known of its earlier ones.
     """
-    found: dict[str, list[int]] = {}
+    seconds: dict[str, list[int]] = {}
     since, late = now - BEATS_WINDOW, 0
-    for one in read_log(repository, commit, first_parent=True, changes=True, streamed=True, most=_MAX_COMMITS):
-        late += one.committed < since
+    for logged in read_log(repository, commit, first_parent=True, changes=True, streamed=True, most=_MAX_COMMITS):
+        late += logged.committed < since
         if late > 1:  # the first may be a joined commit, whose time is fixed
             break
-        column = int((one.committed - since) / BEATS_WINDOW * BEATS_COLUMNS)
-        for change in one.changes if 0 <= column <= BEATS_COLUMNS else ():
+        column = int((logged.committed - since) / BEATS_WINDOW * BEATS_COLUMNS)
+        for change in logged.changes if 0 <= column <= BEATS_COLUMNS else ():
             if not change.path.startswith(FOLDER):
-                found.setdefault(change.path, [0] * BEATS_COLUMNS)[min(column, BEATS_COLUMNS - 1)] += 1
-    return found
+                seconds.setdefault(change.path, [0] * BEATS_COLUMNS)[min(column, BEATS_COLUMNS - 1)] += 1
+    return seconds
 
 
 class _Walked:
@@ -123,29 +123,29 @@ class _Walked:
         self.first = ""
 
     def commits(
-        self, found: Iterable[DerivedCommit], latest: dict[str, list[CommittedTransition]]
+        self, derived_commits: Iterable[DerivedCommit], latest: dict[str, list[CommittedTransition]]
     ) -> Iterator[tuple[CommittedTransition, DerivedCommit]]:
         """Yield the commits whose files have to be read, and add all to the latest of their clusters.
 
         Only the times of runs are reliable, so each commit is dated no later than the run that followed it.
         """
         reading, commit = True, None
-        for number, one in enumerate(found, 1):
-            commit = CommittedTransition(one.commit, min(one.time, self._latest), one.subject)
-            if one.by_run:
+        for number, derived in enumerate(derived_commits, 1):
+            commit = CommittedTransition(derived.commit, min(derived.time, self._latest), derived.subject)
+            if derived.by_run:
                 self._latest = commit.at
-            for cluster in dict.fromkeys(_cluster(file.path) for file in one.files):
+            for cluster in dict.fromkeys(_cluster(file.path) for file in derived.files):
                 if len(commits := latest.setdefault(cluster, [])) < _KEPT:
                     commits.append(commit)
-            reading = reading and not (one.by_run and commit.at < self._since)
-            if reading and one.first:
-                self.begins, self.first, reading = commit.at, one.commit, False
+            reading = reading and not (derived.by_run and commit.at < self._since)
+            if reading and derived.first:
+                self.begins, self.first, reading = commit.at, derived.commit, False
             if reading:
-                self._files -= len(one.files)
+                self._files -= len(derived.files)
                 if self._files < 0:
                     self.begins, reading = commit.at, False
             if reading:
-                yield commit, one
+                yield commit, derived
             elif number >= _SEARCHED:
                 return
         if reading and self._reach.cut is not None:
@@ -159,9 +159,9 @@ def _batches(
 ) -> Iterator[list[tuple[CommittedTransition, DerivedCommit]]]:
     """Group the commits by about `_BATCH` files."""
     batch, files = list[tuple[CommittedTransition, DerivedCommit]](), 0
-    for commit, one in commits:
-        batch.append((commit, one))
-        files += len(one.files)
+    for commit, derived in commits:
+        batch.append((commit, derived))
+        files += len(derived.files)
         if files >= _BATCH:
             yield batch
             batch, files = [], 0
@@ -170,15 +170,15 @@ def _batches(
 
 
 def _steps(
-    objects: Objects, batch: Sequence[tuple[CommittedTransition, DerivedCommit]], known: dict[str, tuple[str, str]]
+    objects: Objects, batch: Sequence[tuple[CommittedTransition, DerivedCommit]], last_seen: dict[str, tuple[str, str]]
 ) -> Iterator[StatusStep]:
-    """Yield the commits that changed a state. `known`: by path, the id and state of the version before the last commit
+    """Yield the commits that changed a state. `last_seen`: by path, the id and state of the version before the last commit
     of the walk, which goes back in time."""
-    statuses = dict(known.values())
+    statuses = dict(last_seen.values())
     wanted = {
         oid: _KINDS[file.path.split("/")[1]]
-        for _, one in batch
-        for file in one.files
+        for _, derived in batch
+        for file in derived.files
         for oid in _ids(file)
         if oid and oid not in statuses
     }
@@ -186,13 +186,13 @@ def _steps(
         if isinstance(answer, UnreadableError):
             raise LostObjectError(f"a version of a derived file, {oid}", str(answer))
         statuses[oid] = state_in(answer.content, wanted[oid])
-    for commit, one in batch:
+    for commit, derived in batch:
         # A file that moves into a shard is removed at one path and added at another.
         became: dict[str, tuple[str, str]] = {}
-        for file in one.files:
+        for file in derived.files:
             old, new = _ids(file)
             before, after = statuses.get(old, ""), statuses.get(new, "")
-            known[file.path] = old, before
+            last_seen[file.path] = old, before
             was, is_ = became.get(cluster := _cluster(file.path), ("", ""))
             became[cluster] = was or before, is_ or after
         changes = tuple(StatusChange(name, *each) for name, each in sorted(became.items()) if each[0] != each[1])

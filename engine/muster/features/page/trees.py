@@ -24,12 +24,12 @@ MOST: Final = 200
 
 def witness(most: int | None = None) -> Witness:
     """Return a witness of the evaluations about clusters: of all, or of the first ones that are evaluated."""
-    known = set[ObjectId]()
+    ids = set[ObjectId]()
 
     def about(id_: ObjectId) -> bool:
-        if id_ in known or not is_cluster(id_) or (most is not None and len(known) >= most):
-            return id_ in known
-        known.add(id_)
+        if id_ in ids or not is_cluster(id_) or (most is not None and len(ids) >= most):
+            return id_ in ids
+        ids.add(id_)
         return True
 
     return Witness(about)
@@ -54,18 +54,18 @@ def trees_of(run: Run, neighbourhoods: Mapping[str, Collection[ObjectId]]) -> Ca
         if recorded is None or id_ not in seen:
             return {}
         try:
-            found = explain(explained, Witness(recorded.about, seen[id_]), id_)
+            explanation = explain(explained, Witness(recorded.about, seen[id_]), id_)
         except NothingDecided:
             return {}
-        return {one.label: _tree(one) for one in found.fields}
+        return {field.label: _tree(field) for field in explanation.fields}
 
     return trees
 
 
-def _tree(one: Explained) -> Tree:
+def _tree(field: Explained) -> Tree:
     """The rule's place; the expressions that were evaluated, and the parts of those that decided; deadlines; inputs."""
     return {
-        "place": str(one.place) if one.place else "",
+        "place": str(field.place) if field.place else "",
         "asked": [
             {
                 "title": rule.title,
@@ -73,13 +73,13 @@ def _tree(one: Explained) -> Tree:
                 "text": rule.trace.text if rule.decides else "",
                 "parts": _parts(rule.trace.parts) if rule.decides else [],
             }
-            for rule in one.asked
+            for rule in field.asked
         ],
         "deadlines": [
             {"at": format_time(deadline.at), "terms": [[term.sign, term.shown] for term in deadline.terms]}
-            for deadline in one.deadlines
+            for deadline in field.deadlines
         ],
-        "reads": [[read.label, read.value, str(read.place) if read.place else ""] for read in one.reads],
+        "reads": [[read.label, read.value, str(read.place) if read.place else ""] for read in field.reads],
     }
 
 

@@ -174,8 +174,8 @@ class _Broker:
             raise TimeoutError(deadline.missed)
         if isinstance(self._done, Exception):
             errors = self._pika.exceptions
-            known = isinstance(self._done, (errors.AMQPError, OSError))  # those of connecting are others
-            raise self._done if known else errors.AMQPConnectionError(self._done)
+            lost = isinstance(self._done, (errors.AMQPError, OSError))  # those of connecting are others
+            raise self._done if lost else errors.AMQPConnectionError(self._done)
         return self._done
 
     def _ended(self, why: object) -> None:

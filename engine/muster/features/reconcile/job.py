@@ -150,8 +150,8 @@ def _as_planned(run: Callable[[], ReconcileResult], results: Sequence[RunObserve
 def _tell(done: ReconcileResult, remote: str | None) -> None:
     """Print what was committed, or why nothing was."""
     if done.commit:
-        found = done.settled.changes
-        say(f"{done.commit[:12]} {subject_line(found)}", *(f"  {line}" for line in lines_for_people(found)))
+        transitions = done.settled.changes
+        say(f"{done.commit[:12]} {subject_line(transitions)}", *(f"  {line}" for line in lines_for_people(transitions)))
     elif done.waits:
         say(waiting_text(done.settled, format_time(done.waits)))
     else:

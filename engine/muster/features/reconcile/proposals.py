@@ -110,18 +110,18 @@ def _asks(fleet: FleetWithPolicies) -> bool:
 
 def _asked(fleet: FleetWithPolicies) -> bool:
     """Did the Fleet ask for approval in the last run?"""
-    known = [dig(fleet.previous.get(obj.id), *RECORD) for obj in fleet.of(FLEET)]
-    return any(dig(one, "approval", "topics") or dig(one, FREEZES) for one in known)
+    records = [dig(fleet.previous.get(obj.id), *RECORD) for obj in fleet.of(FLEET)]
+    return any(dig(record, "approval", "topics") or dig(record, FREEZES) for record in records)
 
 
 def _wanted(held: Sequence[Held]) -> dict[str, list[Held]]:
     """The effects in the Approval of each topic: those that wait, and approved ones that have not happened yet. Topics
     without waiting effects are left out."""
-    by_topic = grouped((one.wait.topic, one) for one in held if one.wait is not None)
+    by_topic = grouped((effect.wait.topic, effect) for effect in held if effect.wait is not None)
     return {
-        topic: sorted(found, key=lambda one: (one.object, one.effect))[:_MAX_EFFECTS]
-        for topic, found in sorted(by_topic.items())
-        if any(one.wait is not None and not one.wait.approved for one in found)
+        topic: sorted(effects, key=lambda effect: (effect.object, effect.effect))[:_MAX_EFFECTS]
+        for topic, effects in sorted(by_topic.items())
+        if any(effect.wait is not None and not effect.wait.approved for effect in effects)
     }
 
 
@@ -148,7 +148,7 @@ class _Proposing:
                 self._move(topic, None, tip, ProposalState.WITHDRAWN, 0)
 
     def _propose(self, topic: str, held: list[Held], tip: str | None) -> None:
-        waiting = sum(one.wait is not None and not one.wait.approved for one in held)
+        waiting = sum(effect.wait is not None and not effect.wait.approved for effect in held)
         try:
             content = file_text(_approval(topic, held), header=_HEADER)
         except UnwritableError as error:
@@ -199,9 +199,9 @@ class _Proposing:
 
 def _approval(topic: str, held: list[Held]) -> Tree:
     effects = [
-        {"object": str(one.object), "effect": one.effect, "since": format_time(one.wait.since)}
-        for one in held
-        if one.wait is not None
+        {"object": str(effect.object), "effect": effect.effect, "since": format_time(effect.wait.since)}
+        for effect in held
+        if effect.wait is not None
     ]
     return APPROVAL.body({"name": topic}, spec={"effects": effects})
 
@@ -211,11 +211,11 @@ def _subject(topic: str, waiting: int) -> str:
 
 
 def _message(topic: str, held: list[Held]) -> Iterator[str]:
-    waiting = [one for one in held if one.wait is not None and not one.wait.approved]
+    waiting = [effect for effect in held if effect.wait is not None and not effect.wait.approved]
     yield _subject(topic, len(waiting))
     yield ""
     yield f"Merging this approves what {approval_file(topic)} names, and nothing else:"
     yield ""
-    yield from plain(f"- {one.object}: {one.effect}" for one in waiting[:_MAX_NAMED])
+    yield from plain(f"- {effect.object}: {effect.effect}" for effect in waiting[:_MAX_NAMED])
     if len(waiting) > _MAX_NAMED:
         yield f"- and {len(waiting) - _MAX_NAMED} more"

@@ -76,7 +76,7 @@ class PolicyBranch:
 def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBranch]]:
     """Return the branches of every policy in force, built-in ones included."""
     compiled = fleet.compiled
-    found: dict[ObjectId, dict[Key, PolicyBranch]] = {}
+    branches: dict[ObjectId, dict[Key, PolicyBranch]] = {}
     policies: tuple[_Tested, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy, Remedy),
         *_admissions(fleet),
@@ -84,12 +84,12 @@ def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBran
         *(rollout for rollout in compiled.of(Rollout) if any(_gates(rollout))),
     )
     for policy in policies:
-        found[policy.id] = dict(_branches(policy)) or _whole(policy.source)
+        branches[policy.id] = dict(_branches(policy)) or _whole(policy.source)
     for budget in budgets_of(fleet):
-        found[budget.id] = _of_budget(_source(fleet, budget.id), budget)
+        branches[budget.id] = _of_budget(_source(fleet, budget.id), budget)
     for taint_policy in taint_policies(fleet):
-        found[taint_policy.id] = _whole(_source(fleet, taint_policy.id))
-    return found
+        branches[taint_policy.id] = _whole(_source(fleet, taint_policy.id))
+    return branches
 
 
 def _admissions(fleet: Fleet) -> Iterator[AdmissionPolicy]:
@@ -145,7 +145,7 @@ def _gates(rollout: Rollout) -> Iterator[tuple[At, cel.Program | None]]:
 def _expressions(policy: _Tested) -> Iterator[tuple[At, cel.Program | None]]:
     """The expressions of a policy by place; None for a rule without a condition."""
     if isinstance(policy, Remedy):
-        yield from ((one.at, one.when) for one in policy.expressions)
+        yield from ((expression.at, expression.when) for expression in policy.expressions)
         return
     if isinstance(policy, Rollout):
         yield from _gates(policy)

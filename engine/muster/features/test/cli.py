@@ -115,8 +115,8 @@ def _drills(
         results, unsound = drilled(reading, now, names)
     return [
         *(
-            CaseResult(str(found.object), "", Place(found.file, found.line, found.column), (found.message,))
-            for found in unsound
+            CaseResult(str(finding.object), "", Place(finding.file, finding.line, finding.column), (finding.message,))
+            for finding in unsound
         ),
         *(
             CaseResult(str(result.drill.id), name, place, failures)
@@ -161,7 +161,7 @@ def _watch(repo: Path, query: _TestQuery) -> int:
             before, fleet = fleet, _fleet(repo, None)
             paths = {Path(name).relative_to(root).as_posix() for _, name in events}
             tests = None if before is None else affected_tests(before, fleet, paths)
-            if tests is None or tests or any(found.file in paths for found in fleet.findings):
+            if tests is None or tests or any(finding.file in paths for finding in fleet.findings):
                 click.clear()
                 _run(fleet, query, None if query.coverage else tests)
                 click.echo(f"watching {root}")
@@ -196,10 +196,12 @@ def _run(
         from muster.cli.reports import Case, junit_text
 
         reported = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
-        for one in covered.policies if covered is not None else ():
-            text = "\n".join(f"{branch.place}: {branch}" for branch in one.missing)
-            place = one.missing[0].place if one.missing else Place("")
-            reported.append(Case("coverage", str(one.policy), place, text if lacking else "", "" if lacking else text))
+        for policy in covered.policies if covered is not None else ():
+            text = "\n".join(f"{branch.place}: {branch}" for branch in policy.missing)
+            place = policy.missing[0].place if policy.missing else Place("")
+            reported.append(
+                Case("coverage", str(policy.policy), place, text if lacking else "", "" if lacking else text)
+            )
         sys.stdout.write(junit_text("muster test", reported))
         return int(bool(bad) or not results or lacking)
     if output == "json":
@@ -214,7 +216,7 @@ def _run(
         say(f"{'FAILED' if result.failures else 'passed'}  {name}")
         for failure in result.failures:
             say(f"  {result.place}: {failure}")
-    unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
+    unsound = [finding for finding in fleet.sorted_findings() if finding.object and finding.object.kind == "PolicyTest"]
     code = report(unsound, err=False)
     if not results and tests is None:
         click.echo("no PolicyTest and no Drill here; --builtin runs those of the built-in policies", err=True)

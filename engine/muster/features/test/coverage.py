@@ -65,16 +65,16 @@ class Coverage:
 
     def take(self, run: Run, seen: Iterable[Evaluation], named: Collection[str]) -> None:
         """Add the branches that a step has taken, of the policies that its test names."""
-        self._evaluated(one for one in seen if str(one.policy) in named)
+        self._evaluated(evaluation for evaluation in seen if str(evaluation.policy) in named)
         self._decided(rules_of(run), named)
         self._budgets(run, named)
 
     def _evaluated(self, seen: Iterable[Evaluation]) -> None:
-        for one in seen:
-            if (trace := one.result.trace) is not None:
-                self._seen.update((one.policy, (one.at, node, "taken")) for node in trace.values)
+        for evaluation in seen:
+            if (trace := evaluation.result.trace) is not None:
+                self._seen.update((evaluation.policy, (evaluation.at, node, "taken")) for node in trace.values)
                 ways = ((node, "true" if value else "false") for node, value in trace.outcomes)
-                self._seen.update((one.policy, (one.at, node, way)) for node, way in ways)
+                self._seen.update((evaluation.policy, (evaluation.at, node, way)) for node, way in ways)
 
     def _decided(self, rules: Collection[str], named: Collection[str]) -> None:
         """Add branches without an expression whose rule (`ConditionPolicy/ready#otherwise`) or policy decided."""
@@ -128,11 +128,13 @@ class Coverage:
     @property
     def percent(self) -> float:
         """The share of covered branches; 100 if there are none."""
-        return 100 * sum(one.covered for one in self.policies) / self.total if self.total else 100.0
+        return 100 * sum(policy.covered for policy in self.policies) / self.total if self.total else 100.0
 
 
 def rules_of(run: Run) -> frozenset[str]:
     """The rules behind decisions, pulses and held effects: `Kind/name#rule`, or `Kind/name` for a whole policy."""
     decisions = (decision for by_path in run.fleet.decided.values() for decision in by_path.values())
-    reasons = (one.because for one in chain[Decision | Pulse | Held](decisions, run.fleet.pulses, run.fleet.held))
+    reasons = (
+        outcome.because for outcome in chain[Decision | Pulse | Held](decisions, run.fleet.pulses, run.fleet.held)
+    )
     return frozenset(rule for because in reasons for rule in because.rule.split(", "))

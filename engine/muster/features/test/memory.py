@@ -35,11 +35,11 @@ class MemorySnapshot(Snapshot):
 
     def files(self) -> Iterator[SourceFile]:
         """Yield all files, sorted by path, then those of agents."""
-        own = [_source(path, text.encode()) for path, text in self.texts.items()]
+        sources = [_source(path, text.encode()) for path, text in self.texts.items()]
         for cluster, texts in self.of_agents.items():
             ref = short_name(agent_ref(cluster))
-            own += [_source(path, text.encode(), ref) for path, text in texts.items()]
-        yield from sorted((*own, *self.further), key=lambda source: (source.ref, source.path))
+            sources += [_source(path, text.encode(), ref) for path, text in texts.items()]
+        yield from sorted((*sources, *self.further), key=lambda source: (source.ref, source.path))
 
 
 def _source(path: str, data: bytes, ref: str = "") -> SourceFile:
@@ -98,9 +98,9 @@ class Stated:
         return MemorySnapshot({**input_texts(self.files), **derived}, further, of_agents=pushed)
 
 
-def objects_of(known: Objects, bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
+def objects_of(objects: Objects, bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
     """Merge objects into known ones, field by field."""
-    laid = dict(known)
+    laid = dict(objects)
     for body in bodies:
         kind = kind_of_body(body) or BY_NAME.get(body["kind"])
         if kind is None:

@@ -63,17 +63,17 @@ class CaseNotifications:
     def due(self, run: Run, derived: Mapping[str, str]) -> list[Tree]:
         """Return the messages that are due after a run over these derived files, by policy and group: their sinks and
         transitions."""
-        found = [
+        notices = [
             notice
             for path, text in sorted(run.files.items())
             for notice in notices_of(path, _body(path, derived.get(path)), _body(path, text), str(run.now), run.now)
         ]
-        found_messages = messages(run.fleet, found, self.waiting, run.now)
+        found_messages = messages(run.fleet, notices, self.waiting, run.now)
         self.policies.update(f"{NOTIFICATION_POLICY.name}/{message.policy}" for message in found_messages)
         self.waiting = tuple(message for message in found_messages if message.due > run.now)
         all_ = [str(sink.get("name")) for sink in mappings_at(run.fleet.settings.spec, "notifications", "sinks")]
         due = sorted(
-            (one for one in found_messages if one.due <= run.now), key=lambda one: (one.policy, one.key, one.due)
+            (each for each in found_messages if each.due <= run.now), key=lambda each: (each.policy, each.key, each.due)
         )
         return [_tree(message, all_) for message in due]
 
@@ -145,8 +145,8 @@ def run_tests(
     `only`: tests and cases with this in their names; `tests`: these tests. `coverage` gets the branches of the fleet's
     policies, with `builtin` also of built-in ones, and of policies that tests name; with `only` just of the last.
     """
-    own = (*fleet.of(POLICY_TEST), *(builtin_tests_of(fleet) if builtin else ()))
-    selected = (test for test in own if _is_selected(test, only) and (tests is None or test.id in tests))
+    all_tests = (*fleet.of(POLICY_TEST), *(builtin_tests_of(fleet) if builtin else ()))
+    selected = (test for test in all_tests if _is_selected(test, only) and (tests is None or test.id in tests))
     chosen = sorted(selected, key=lambda test: test.id)
     if coverage is not None:
         named = {name for test in chosen for name in test.spec["policies"]}
@@ -159,8 +159,8 @@ def run_tests(
             },
             named,
         )
-    found = (_test(fleet, test, only, coverage) for test in chosen)
-    return [result for results in found for result in results]
+    results_by_test = (_test(fleet, test, only, coverage) for test in chosen)
+    return [result for results in results_by_test for result in results]
 
 
 def affected_tests(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
@@ -197,18 +197,18 @@ def _policy_files(fleet: Fleet, named: Collection[str] = (), *, builtin: bool = 
         return obj.kind not in (ROLLOUT, VALIDATING_ADMISSION_POLICY) or str(obj.id) in named
 
     chosen = filter(is_wanted, fleet.of(*TESTED, VALIDATING_ADMISSION_POLICY_BINDING))
-    found = {part.source.path: part.source for obj in chosen for part in obj.parts}
-    return tuple(source for _, source in sorted(found.items()))
+    files = {part.source.path: part.source for obj in chosen for part in obj.parts}
+    return tuple(source for _, source in sorted(files.items()))
 
 
 def _test(fleet: Fleet, test: Object, only: str, coverage: Coverage | None) -> Iterator[CaseResult]:
     policies = _policy_files(fleet, test.spec["policies"], builtin=test.id not in fleet.objects)
     whole = _has(test.id.name, only)
     listed: list[str] = list(test.spec["policies"])
-    known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
+    tested = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
-        if name not in known:
-            text = f"there is no policy {name}; {did_you_mean(name, known)}".rstrip("; ")
+        if name not in tested:
+            text = f"there is no policy {name}; {did_you_mean(name, tested)}".rstrip("; ")
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):
@@ -218,7 +218,7 @@ def _test(fleet: Fleet, test: Object, only: str, coverage: Coverage | None) -> I
         failures = tuple(_case(test, case, policies, deciding, coverage))
         yield CaseResult(str(test.id), str(case.get("name")), place, failures)
     for index, name in enumerate(listed if whole else ()):
-        if name in known and name not in deciding:
+        if name in tested and name not in deciding:
             text = f"{name} decides nothing in any case, so it is not tested"
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
 
@@ -250,7 +250,7 @@ def _case(
         sent = notifications.due(run, derived)
         deciding.update(notifications.policies)
         deciding.update(rule.partition("#")[0] for rule in rules_of(run))
-        deciding.update(str(found.policy) for found in judged if found.policy)
+        deciding.update(str(finding.policy) for finding in judged if finding.policy)
         if coverage is not None and witness is not None:
             coverage.take(run, witness.seen, listed)
         yield from (
@@ -264,11 +264,11 @@ def _check(run: Run, judged: Sequence[Finding], step: Tree, stated: Stated) -> I
     bodies = {_label(body): body for body in run.objects}
     expected = set(step.get("findings") or ())
     with_violations = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
-    for found in sorted({*run.findings, *judged}, key=Finding.sort_key):
-        is_expected = found.policy and str(found.object) in with_violations
-        if found.severity is Severity.ERROR and found.code not in expected and not is_expected:
-            yield f"unexpected {found.code}: {found.message}"
-    for code in sorted(expected - {found.code for found in (*run.findings, *judged)}):
+    for finding in sorted({*run.findings, *judged}, key=Finding.sort_key):
+        is_expected = finding.policy and str(finding.object) in with_violations
+        if finding.severity is Severity.ERROR and finding.code not in expected and not is_expected:
+            yield f"unexpected {finding.code}: {finding.message}"
+    for code in sorted(expected - {finding.code for finding in (*run.findings, *judged)}):
         yield f"{code} was expected, but not found"
     if "horizon" in step:
         horizon = None if run.horizon is None else format_time(run.horizon)
@@ -299,8 +299,8 @@ def _expectation(run: Run, body: Tree, expect: Tree, stated: Stated) -> Iterator
     for wanted in mappings_at(expect, "taints"):
         alike = [t for t in taints if (t.get("key"), t.get("effect")) == (wanted["key"], wanted["effect"])]
         exact = (t for t in alike if (t.get("value") or "") == (wanted.get("value") or ""))
-        found = next(exact, alike[0] if alike else None)
-        yield from _fields(f"taint {wanted['key']}:{wanted['effect']}", found, wanted)
+        match = next(exact, alike[0] if alike else None)
+        yield from _fields(f"taint {wanted['key']}:{wanted['effect']}", match, wanted)
     for wanted in mappings_at(expect, "absentTaints"):
         if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):
             yield f"has taint {wanted['key']}, expected none"
@@ -352,9 +352,9 @@ def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
     if "violations" not in expect:
         return
     have = [
-        {"policy": found.policy.name, "message": found.message}
-        for found in judged
-        if str(found.object) == expect["object"] and found.policy
+        {"policy": finding.policy.name, "message": finding.message}
+        for finding in judged
+        if str(finding.object) == expect["object"] and finding.policy
     ]
     wanted = mappings_at(expect, "violations")
     if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):

@@ -54,7 +54,7 @@ def check(
         findings = touched_findings(fleet, names)
     from muster.rules.checks.waivers import shown
 
-    of_base = _base_findings(repo, base) if base and any(one.code.of_change for one in findings) else None
+    of_base = _base_findings(repo, base) if base and any(finding.code.of_change for finding in findings) else None
     return shown(findings, now, fleet.findings, of_base), checked.count
 
 

@@ -35,11 +35,11 @@ def named_paths(files: tuple[str, ...], repo: Path, rev: str | None, *, anything
     committed = _committed(repo, rev) if folders else ()
     for folder in sorted(folders):
         inside = root / folder
-        found = {path for path in committed if path.startswith(f"{folder}/")}
+        paths = {path for path in committed if path.startswith(f"{folder}/")}
         if inside.is_dir() and not inside.is_symlink():
-            found.update(path.relative_to(root).as_posix() for path in inside.rglob("*") if is_read(path.name))
-        names.update(found)
-        if not (anything or found or folder in committed or os.path.lexists(inside)):
+            paths.update(path.relative_to(root).as_posix() for path in inside.rglob("*") if is_read(path.name))
+        names.update(paths)
+        if not (anything or paths or folder in committed or os.path.lexists(inside)):
             beside = [path.name for path in inside.parent.glob("*")]
             raise click.UsageError(f"there is no {folder!r}; {did_you_mean(inside.name, beside)}".rstrip("; "))
     return names
@@ -65,10 +65,10 @@ def _relative(files: tuple[str, ...], repo: Path) -> list[str]:
     from muster.cli.reading import worktree_root
 
     root = worktree_root(repo).resolve()
-    found = []
+    relative = []
     for name in files:
         path = Path(os.path.abspath(name))  # noqa: PTH100 - `..` is resolved, and links are not
         # The file itself may be a symbolic link: only the folder that holds it is resolved.
         whole = path.resolve() if path.is_dir() and not path.is_symlink() else path.parent.resolve() / path.name
-        found.append(whole.relative_to(root).as_posix() if whole.is_relative_to(root) else Path(name).as_posix())
-    return found
+        relative.append(whole.relative_to(root).as_posix() if whole.is_relative_to(root) else Path(name).as_posix())
+    return relative

@@ -22,20 +22,20 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     ignores = ".musterignore" in names
     declared = {
         *fleet.objects,
-        *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id)),
+        *(id_ for documents in fleet.read.foreign.values() for document in documents for id_ in _ids(document.id)),
     }
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
     policies = frozenset(_policies(fleet, names, objects))
     return [
-        found
-        for found in fleet.sorted_findings()
-        if found.file in names
-        or found.object in objects
-        or found.code.of_change
-        or (ignores and found.code == Code.FILE_LOST_ITS_OBJECT)
+        finding
+        for finding in fleet.sorted_findings()
+        if finding.file in names
+        or finding.object in objects
+        or finding.code.of_change
+        or (ignores and finding.code == Code.FILE_LOST_ITS_OBJECT)
         or (
-            found.code == Code.ADMISSION_REFUSED
-            and (found.policy in policies or (found.object not in declared and found not in fleet.beyond.found))
+            finding.code == Code.ADMISSION_REFUSED
+            and (finding.policy in policies or (finding.object not in declared and finding not in fleet.beyond.found))
         )
     ]
 
@@ -47,7 +47,11 @@ def _ids(id_: ObjectId) -> Iterator[ObjectId]:
 
 def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId]) -> Iterator[ObjectId]:
     """Yield the admission policies that a change of these files can affect."""
-    kinds = {kind for kind, found in fleet.read.foreign.items() if any(one.source.path in names for one in found)}
+    kinds = {
+        kind
+        for kind, documents in fleet.read.foreign.items()
+        if any(document.source.path in names for document in documents)
+    }
     kinds |= {(id_.group, id_.kind) for id_ in objects}
     bound = {
         obj.spec.get("policyName")

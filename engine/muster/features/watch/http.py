@@ -139,8 +139,8 @@ class LiveServer(HttpServer):
         if self.access.tokens is None:
             return None
         token, digest = request.bearer, self.access.tokens()
-        known = digest is not None and matches_digest(digest, _password(request) if token is None else token)
-        return None if known else HTTPStatus.UNAUTHORIZED
+        accepted = digest is not None and matches_digest(digest, _password(request) if token is None else token)
+        return None if accepted else HTTPStatus.UNAUTHORIZED
 
     def _file(self, request: HttpRequest) -> Response:
         path = request.path.removeprefix("/") or "index.html"
@@ -157,10 +157,10 @@ class LiveServer(HttpServer):
             return _say(HTTPStatus.GONE, "a newer commit is shown")
         except NothingYet:
             return _say(HTTPStatus.SERVICE_UNAVAILABLE, "no run has completed yet", Retry_After="1")
-        known = {"ETag": tag, "Cache_Control": "private, no-cache", **_HEADERS}
+        headers = {"ETag": tag, "Cache_Control": "private, no-cache", **_HEADERS}
         if request.headers.get("if-none-match") == tag:
-            return response(HTTPStatus.NOT_MODIFIED, b"", **known)
-        return response(HTTPStatus.OK, data, Content_Type=_TYPES[path.rpartition(".")[2]], **known)
+            return response(HTTPStatus.NOT_MODIFIED, b"", **headers)
+        return response(HTTPStatus.OK, data, Content_Type=_TYPES[path.rpartition(".")[2]], **headers)
 
     def _events(self) -> Response:
         """Send an event for each commit until the client disconnects."""
@@ -170,11 +170,11 @@ class LiveServer(HttpServer):
         return Response(HTTPStatus.OK, b"", headers, self._news(), self._waiting.release)
 
     def _news(self) -> Iterator[bytes]:
-        known = ""
+        version = ""
         while not self.live.closed:
-            found = self.live.news(known, _ALIVE_SECONDS)
-            yield b":\n\n" if found == known else f"event: revision\ndata: {found}\n\n".encode()
-            known = found
+            newer = self.live.news(version, _ALIVE_SECONDS)
+            yield b":\n\n" if newer == version else f"event: revision\ndata: {newer}\n\n".encode()
+            version = newer
 
 
 def _password(request: HttpRequest) -> str:

@@ -123,8 +123,8 @@ class Serving:
             raise click.UsageError(
                 f"--serve-token, --serve-cert, --serve-key or --serve-client-ca: {error}."
             ) from error
-        own = f"[{host}]" if ":" in host else host.lower()
-        return Access(tokens, _OWN_NAMES | {own} if _is_loopback(host) else frozenset()), context
+        bracketed = f"[{host}]" if ":" in host else host.lower()
+        return Access(tokens, _OWN_NAMES | {bracketed} if _is_loopback(host) else frozenset()), context
 
 
 def _is_loopback(host: str) -> bool:

@@ -159,7 +159,7 @@ class Watcher:
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             notified = notify_due(self.repository, done, self._remote)
             for sent in (publication, notified):
-                self._print(done.settled.last.now, *sent.lines(), *(found.message for found in sent.faults))
+                self._print(done.settled.last.now, *sent.lines(), *(fault.message for fault in sent.faults))
             self._sign(done)
             self._propose(done)
             run_maintenance(self.repository, in_thread=True)
@@ -208,7 +208,7 @@ class Watcher:
     def _propose(self, done: ReconcileResult) -> None:
         """Propose effects that wait for approval, and print what is new."""
         proposed = propose(self.repository, done, self.branch, self._remote)
-        news = [str(one) for one in proposed.proposals if one.state.value]
+        news = [str(proposal) for proposal in proposed.proposals if proposal.state.value]
         self._print(done.settled.last.now, *news, *(line for line in proposed.troubles if line not in self._unproposed))
         self._unproposed = frozenset(proposed.troubles)
 
@@ -270,18 +270,18 @@ class Watcher:
             lines.append(f"the local branch stays behind: {done.left_behind}")
         self._print(now, *lines)
         findings = waivers.shown(done.settled.findings, now)
-        restless = {found.object: found.message for found in findings if found.code == Code.DOES_NOT_SETTLE}
+        restless = {finding.object: finding.message for finding in findings if finding.code == Code.DOES_NOT_SETTLE}
         self._print(now, *(message for id_, message in restless.items() if id_ not in self._restless))
         self._restless = frozenset(restless)
-        errors = [found for found in findings if found.fails and found.code != Code.DOES_NOT_SETTLE]
+        errors = [finding for finding in findings if finding.fails and finding.code != Code.DOES_NOT_SETTLE]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
         standing = [
-            found
-            for found in findings
-            if is_any_fault(found) or found.code == Code.RUN_AHEAD or (self._verbose and not found.fails)
+            finding
+            for finding in findings
+            if is_any_fault(finding) or finding.code == Code.RUN_AHEAD or (self._verbose and not finding.fails)
         ]
-        texts = {f"  {found.code}: {found.message}": None for found in standing}
+        texts = {f"  {finding.code}: {finding.message}": None for finding in standing}
         for text in [text for text in texts if text not in self._standing][:_MAX_PRINTED]:
             self.say(text)
         self._standing = frozenset(texts)

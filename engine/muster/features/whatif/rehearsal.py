@@ -141,9 +141,9 @@ class Rehearsal:
 
     def suppose(self, edits: Edits) -> None:
         """Commit edits to the branch and to agent refs."""
-        own = {path: data for (ref, path), data in edits.items() if not ref}
-        if own:
-            self.commit = build_commit(self.repository, own, "Supposed\n", self.commit)
+        files = {path: data for (ref, path), data in edits.items() if not ref}
+        if files:
+            self.commit = build_commit(self.repository, files, "Supposed\n", self.commit)
         refs = {ref for ref, _ in edits if ref}
         if refs:
             heard = (self._edited(ref, edits) if ref.short in refs else ref for ref in self.heard.refs)
@@ -175,6 +175,6 @@ def rehearsal(
     published pulses, if they are not those of the repository. `require`: see `Rehearsal`."""
     memory = Remembered(repository).memory if memory is None else memory
     with scratch_of(repository, commit) as scratch:
-        own = scratch.git_dir / "state" / "state.sqlite"
-        copied = copy_of(state, own) if state is not None else None
-        yield Rehearsal(repository, scratch, commit, heard, memory, copied or open_state(own), require)
+        state_path = scratch.git_dir / "state" / "state.sqlite"
+        copied = copy_of(state, state_path) if state is not None else None
+        yield Rehearsal(repository, scratch, commit, heard, memory, copied or open_state(state_path), require)

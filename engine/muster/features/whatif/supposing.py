@@ -106,9 +106,9 @@ class Supposition:
         clusters = list(self.fleet.clusters())
         lost = tuple(obj.id.name for obj in clusters if selector.matches(obj.labels))
         if not lost:
-            known = {label for obj in clusters for label in obj.labels}
-            unknown = [one.key for one in selector.requirements if one.key not in known]
-            hint = did_you_mean(unknown[0], known) if unknown else ""
+            labels = {label for obj in clusters for label in obj.labels}
+            unknown = [requirement.key for requirement in selector.requirements if requirement.key not in labels]
+            hint = did_you_mean(unknown[0], labels) if unknown else ""
             raise NotSupposable(f"no cluster has these labels; {hint}".rstrip("; "))
         for _, part in _leases(self.fleet, lost):
             self.change(part, lambda body: _renewed(body, now - _LONG_AGO))
@@ -153,7 +153,9 @@ class Supposition:
     def approve(self, effects: Iterable[tuple[str, str, datetime]], name: str = FOLDER) -> None:
         """Suppose that these effects are approved, and no others under this name: objects, effects, and since when they
         wait."""
-        entries = [{"object": one, "effect": effect, "since": format_time(since)} for one, effect, since in effects]
+        entries = [
+            {"object": subject, "effect": effect, "since": format_time(since)} for subject, effect, since in effects
+        ]
         body = APPROVAL.body({"name": name}, spec={"effects": entries})
         self.edit(f"{FOLDER}/{APPROVAL.folder}/-/{name}.yaml", emit(body).encode())
 
@@ -176,8 +178,8 @@ class Supposition:
         reports, stay."""
         reading = FilesRead()
         read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
-        for found in reading.findings[:1]:
-            raise NotSupposable(f"{found.file}:{found.line}:{found.column}: {found.message}")
+        for finding in reading.findings[:1]:
+            raise NotSupposable(f"{finding.file}:{finding.line}:{finding.column}: {finding.message}")
         for given in reading.parts:
             if (part := self._counterpart(given)) is not None:
                 self.change(part, lambda _: None)
@@ -186,7 +188,11 @@ class Supposition:
     def _counterpart(self, given: Part) -> Part | None:
         """The part of the same object with the most fields in common; declared fields count before status."""
         obj = self.fleet.objects.get(given.id)
-        parts = [one for one in obj.parts if one.layer is Layer.INPUT and not one.source.ref] if obj is not None else []
+        parts = (
+            [declared for declared in obj.parts if declared.layer is Layer.INPUT and not declared.source.ref]
+            if obj is not None
+            else []
+        )
         likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
         best = max(likeness, key=lambda index: likeness[index], default=None)
         return parts[best] if best is not None and any(likeness[best]) else None
@@ -251,8 +257,8 @@ def _seconds(fleet: Fleet, cluster: Object, lease: Tree) -> int:
     """How often an agent renews, in seconds: once per lease duration that the hub has derived; Karmada's four times."""
     if MANAGED_CLUSTER.has(cluster.id):
         return max(own_lease_seconds(cluster), derived_lease_seconds(fleet.previous.get(cluster.id)))
-    own = dig(lease, "spec", "leaseDurationSeconds")
-    return max(min(own, LONGEST_SECONDS) // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
+    stated = dig(lease, "spec", "leaseDurationSeconds")
+    return max(min(stated, LONGEST_SECONDS) // 4, 1) if isinstance(stated, int) and not isinstance(stated, bool) else 10
 
 
 def renewals(supposition: Supposition, agents: Iterable[Beat], now: datetime) -> None:
@@ -275,7 +281,9 @@ def renew_ahead(supposition: Supposition, agents: Iterable[Beat], until: datetim
 def status_before(fleet: Fleet, id_: ObjectId, type_: str) -> Tree:
     """The status of a condition by the last run; None without one."""
     conditions = mappings_at(fleet.previous.get(id_), "status", "conditions")
-    return next((one.get("status") for one in conditions if one.get("type") == type_), None)
+    return next(
+        (known_condition.get("status") for known_condition in conditions if known_condition.get("type") == type_), None
+    )
 
 
 def _leases(fleet: Fleet, clusters: Iterable[str]) -> Iterator[tuple[str, Part]]:
@@ -295,5 +303,7 @@ def _has(body: Tree, type_: str) -> bool:
 
 
 def _with_condition(body: Tree, condition: dict[str, str]) -> Tree:
-    conditions = [one for one in mappings_at(body, "status", "conditions") if one.get("type") != condition["type"]]
+    conditions = [
+        other for other in mappings_at(body, "status", "conditions") if other.get("type") != condition["type"]
+    ]
     return {**body, "status": {**(body.get("status") or {}), "conditions": [*conditions, condition]}}

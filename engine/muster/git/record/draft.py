@@ -132,8 +132,13 @@ def _commits(repository: Repository, heard: HeardNow) -> dict[str, bytes]:
     it."""
     refs = [ref for ref in heard.refs.refs if ref.cluster in heard.decided and ref.commit and not ref.refused]
     answers = list(repository.objects.read([ref.commit for ref in refs]))
-    stored = {ref.name: one for ref, one in zip(refs, answers, strict=True) if not isinstance(one, UnreadableError)}
-    folders = [(one.oid, one.content) for one in stored.values() if one.kind == "tree"]
+    stored = {
+        ref.name: answer for ref, answer in zip(refs, answers, strict=True) if not isinstance(answer, UnreadableError)
+    }
+    folders = [(answer.oid, answer.content) for answer in stored.values() if answer.kind == "tree"]
     relayed = agent_commits(repository.objects, folders)
-    texts = {name: one.content if one.kind == "commit" else relayed.get(one.oid, b"") for name, one in stored.items()}
+    texts = {
+        name: answer.content if answer.kind == "commit" else relayed.get(answer.oid, b"")
+        for name, answer in stored.items()
+    }
     return {name: text for name, text in texts.items() if text}

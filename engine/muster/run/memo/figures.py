@@ -63,13 +63,13 @@ def last_reports(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
     This is the time of the cluster's Lease, and of the newest report in its namespace. It is recorded per cluster and
     not per neighbourhood, because neighbourhoods may change from run to run without any report.
     """
-    found: dict[tuple[str, str], int] = {}
+    latest: dict[tuple[str, str], int] = {}
     clusters = {id_.name for id_ in ids if is_cluster(id_) and id_ in view.objects}
     for how, cluster, text in _reports(view, ids):
         instant = try_time(text) if cluster in clusters else None
         if instant is not None:
-            found[how, cluster] = max(found.get((how, cluster), 0), int(instant.timestamp()))
-    return {how: sorted(second for (by, _), second in found.items() if by == how) for how in REPORT_SOURCES}
+            latest[how, cluster] = max(latest.get((how, cluster), 0), int(instant.timestamp()))
+    return {how: sorted(second for (by, _), second in latest.items() if by == how) for how in REPORT_SOURCES}
 
 
 def _reports(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:

@@ -58,9 +58,9 @@ def digest_of(roots: tuple[Path, ...], kept: Path | None) -> str:
     digest = f"{__version__}:{content.hexdigest()}"
     if kept is not None:
         with contextlib.suppress(OSError):
-            own = kept.with_name(f"program.{os.getpid()}")
-            own.write_text(f"{stamp} {digest}\n", "ascii")
-            own.replace(kept)
+            temporary = kept.with_name(f"program.{os.getpid()}")
+            temporary.write_text(f"{stamp} {digest}\n", "ascii")
+            temporary.replace(kept)
     return digest
 
 

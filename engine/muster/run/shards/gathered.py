@@ -85,9 +85,9 @@ class Gathered:
         """Return the neighbourhoods to decide again: a part of them, or of their earlier pulses, was in another
         shard."""
         order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
-        for one, other in pairwise(order):
-            if self._ids[one] == self._ids[other]:
-                self._again.update((self._neighbourhoods[one], self._neighbourhoods[other]))
+        for left, other in pairwise(order):
+            if self._ids[left] == self._ids[other]:
+                self._again.update((self._neighbourhoods[left], self._neighbourhoods[other]))
         if sent := {number_of(key.object) for key in published}:
             for id_, neighbourhood in zip(self._ids, self._neighbourhoods, strict=True):
                 if id_ in sent and id_ not in self._sent.get(neighbourhood, ()):

@@ -72,7 +72,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     differing = sorted(id_ for id_ in {*was, *now} if was.get(id_) != now.get(id_))
     moved, sizes = _placed(head.last.fleet, was, now, differing)
     shown = {change.object for change in moved}
-    found = [
+    transitions = [
         change
         for id_ in differing
         if not PLACEMENT_DECISION.has(id_)
@@ -84,10 +84,10 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     before, after = _declared(base, head, paths)
     edits = list(edited(base.first.fleet, head.first.fleet, _in_files(base, head, paths)))
     names = {(change.object, change.field) for change in edits}
-    found = [*edits, *(change for change in found if (change.object, change.field) not in names)]
+    transitions = [*edits, *(change for change in transitions if (change.object, change.field) not in names)]
     old, new = _held(base), _held(head)
     return Comparison(
-        sorted([*moved, *found], key=lambda change: (change.object, change.field)),
+        sorted([*moved, *transitions], key=lambda change: (change.object, change.field)),
         len(differing),
         sorted(before - after),
         sorted(after - before),
@@ -106,11 +106,11 @@ def _begun(
     """The Rollouts that have another revision than before."""
     rollouts = {rollout.id: rollout for rollout in head.last.fleet.compiled.of(Rollout)}
     for id_ in differing:
-        before, after = (str(dig(one.get(id_), "status", "revision") or "") for one in (was, now))
+        before, after = (str(dig(bodies.get(id_), "status", "revision") or "") for bodies in (was, now))
         if id_ in rollouts and before != after and after:
             stages = enumerate(stages_of(head.last.fleet, rollouts[id_]), start=1)
             yield PlannedRollout(
-                id_, before, after, [(f"{number}. {_stage_text(one)}", names) for number, (one, names) in stages]
+                id_, before, after, [(f"{number}. {_stage_text(stage)}", names) for number, (stage, names) in stages]
             )
 
 
@@ -127,8 +127,8 @@ def comparison_of(settled: Settled) -> Comparison:
     """Return what a reconcile would change, in the same form: the derived state before and after."""
     derivation = derivation_of(settled)
     _, sizes = _placed(settled.last.fleet, derivation.before, derivation.after, settled.last.fleet.decided)
-    found = shown(settled.findings, settled.last.now)
-    return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=found)
+    findings = shown(settled.findings, settled.last.now)
+    return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=findings)
 
 
 def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:

@@ -266,12 +266,12 @@ def _moves(changes: Sequence[Transition]) -> Iterator[tuple[ObjectId, _Item]]:
         names = sorted(joined.get(id_) or left[id_])
         clusters = _said(_Item(0, "", noun="cluster"), [("", name) for name in names])
         if not joined.get(id_):
-            words = " left clusters" if many else f" left {clusters}"
+            text = " left clusters" if many else f" left {clusters}"
         elif left.get(id_):
-            words = " moved" if many else f" moved to {clusters}"
+            text = " moved" if many else f" moved to {clusters}"
         else:
-            words = " placed on more clusters" if many else f" placed on {clusters}"
-        yield id_, _Item(_RANKS["rescheduled"], words, noun="placement")
+            text = " placed on more clusters" if many else f" placed on {clusters}"
+        yield id_, _Item(_RANKS["rescheduled"], text, noun="placement")
 
 
 def _noun(id_: ObjectId) -> str:

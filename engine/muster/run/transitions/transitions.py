@@ -251,8 +251,8 @@ def _fact(label: str, values: dict[str, str]) -> Fact | None:
 
 def transitions_of(fleet: Fleet) -> list[Transition]:
     """Return what this run changes, sorted by object and field."""
-    found = list(placement_changes(fleet))
-    placed = {change.object for change in found}
+    transitions = list(placement_changes(fleet))
+    placed = {change.object for change in transitions}
     for id_ in sorted({*fleet.previous, *fleet.decided} - fleet.beyond.standing):
         if fleet.texts.get(id_, "") is None:
             continue  # its file stays
@@ -264,9 +264,9 @@ def transitions_of(fleet: Fleet) -> list[Transition]:
                 after = _as_reported(obj.body, before)
             elif before is None and obj is not None and obj.kind in _SOMETIMES_DERIVED:
                 before = _as_reported(obj.body, after)
-            own = object_changes(id_, before, after, partial(source_of, fleet, id_), set_of(fleet, id_))
-            found.extend(c for c in own if c.fact.sort not in UNTOLD or id_ not in placed)
-    return sorted(found, key=lambda change: (change.object, change.field))
+            of_object = object_changes(id_, before, after, partial(source_of, fleet, id_), set_of(fleet, id_))
+            transitions.extend(c for c in of_object if c.fact.sort not in UNTOLD or id_ not in placed)
+    return sorted(transitions, key=lambda change: (change.object, change.field))
 
 
 #: Kinds of which muster derives something only at times: that it begins to makes no new object.

@@ -80,14 +80,14 @@ class Gates(Policy):
         """The types of the gates' own variables, with the Rollout's revision or with any."""
         type_ = GATE_VARIABLES["rollout"]
         assert isinstance(type_, ObjectType)
-        known = {
+        inputs = {
             "name": (self.id.name,),
             "namespace": (self.id.namespace,),
             "stage": tuple(stage.name for stage in self.rollout.stages),
         }
         if self.rollout.revision and not any_revision:
-            known["revision"] = (self.rollout.revision,)
-        fields = {name: FieldType(StringType(values=values), required=True) for name, values in known.items()}
+            inputs["revision"] = (self.rollout.revision,)
+        fields = {name: FieldType(StringType(values=values), required=True) for name, values in inputs.items()}
         return {**GATE_VARIABLES, "rollout": replace(type_, fields={**type_.fields, **fields})}
 
 

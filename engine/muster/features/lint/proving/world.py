@@ -296,7 +296,7 @@ class SymbolicWorld:
         sort = self.between(0, len(sorts), f"{path} is a")
         self.fact(implies(self.small, negation(sort == len(sorts))))
         cases = (
-            *(case for index, one in enumerate(sorts) for case in guarded(sort == index, one.cases)),
+            *(case for index, value in enumerate(sorts) for case in guarded(sort == index, value.cases)),
             (sort == len(sorts), Opaque()),
         )
 
