@@ -172,8 +172,8 @@ def _batches(
 def _steps(
     objects: Objects, batch: Sequence[tuple[CommittedTransition, DerivedCommit]], last_seen: dict[str, tuple[str, str]]
 ) -> Iterator[StatusStep]:
-    """Yield the commits that changed a state. `last_seen`: by path, the id and state of the version before the last commit
-    of the walk, which goes back in time."""
+    """Yield the commits that changed a state. `last_seen`: by path, the id and state of the version before the last
+    commit of the walk, which goes back in time."""
     statuses = dict(last_seen.values())
     wanted = {
         oid: _KINDS[file.path.split("/")[1]]
