@@ -1,8 +1,10 @@
 """What `make release` makes runs where it is meant to: muster.pyz on Debian with a Python and git alone, the image with
 a container runtime, as a user without root on a root that is read-only. And it is made the same twice."""
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,12 +14,18 @@ from typing import Final
 
 import pytest
 
+from tests.agents.heartbeat.test_heartbeat import Server
 from tests.agents.join.test_chart import needs_helm
+from tests.agents.relay.test_cli import said
+from tests.agents.relay.test_relay import SETTINGS
 from tests.deploy.test_chart import objects, template
 from tests.packaging.conftest import SHIPPED, committed
 from tests.support.git import Repo, clone, git_environ, new_repository
+from tests.support.patience import wait_until
+from tests.support.processes import running
 from tests.support.release import ROOT, SUMS, release
 from tests.support.release.__main__ import PARTS
+from tests.support.release.image import AGENT
 from tests.support.release.image import NAME as IMAGE
 from tests.support.release.pyz import NAME as PYZ
 from tests.support.release.running import USER, Container
@@ -110,6 +118,30 @@ def test_the_image_reconciles_the_fleet_that_is_mounted(user: int, made: Path, t
     assert "condition ManagedClusterConditionAvailable True -> Unknown" in done.stdout, done.stderr
     assert {path.stat().st_uid for path in repo.rglob("*")} == {user}
     assert container.run(*RECONCILE, fleet=repo).stdout.startswith("nothing to do")
+
+
+def test_the_image_of_an_agent_reports_to_a_relay(made: Path, tmp_path: Path) -> None:
+    hub, server = new_repository(tmp_path / "hub.git", bare=True), Server()
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS})
+    person.git("push", "--quiet", "origin", "main")
+    secret, tokens = tmp_path / "secret", tmp_path / "tokens"
+    secret.mkdir()
+    (secret / "token").write_text("secret\n")
+    tokens.write_text(f"edge-h {hashlib.sha256(b'secret').hexdigest()}\n")
+    repo = new_repository(tmp_path / "relay.git", bare=True)
+    options = {"repo": repo.path, "remote": hub.path, "name": "edge", "every": "0.2", "listen": "127.0.0.1:0"}
+    given = [f"--{name}={value}" for name, value in {**options, "tokens": tokens}.items()]
+    container = Container(made / AGENT, tmp_path / "agent", network=True)
+    assert (container.image["User"], container.image["Entrypoint"]) == (f"{USER}:{USER}", ["muster"])
+    assert container.start(["git", "--version"], {}).returncode != 0, "it has no git"
+    with running("relay", *given, environ={**hub.environ, "PYTHONUNBUFFERED": "1"}) as relay:
+        relay.wait_for("listening on")
+        url = next(address[0] for line in relay.lines if (address := re.search(r"http://\S+", line)))
+        beat = ("heartbeat", "--cluster=edge-h", f"--relay={url}", "--token-file=/secret/token")
+        done = container.start(["muster", *beat, f"--api-server={server.url}"], {"/secret": secret})
+        assert (done.returncode, done.stdout) == (0, "edge-h: asked to join\n"), done.stderr
+        wait_until(lambda: said(hub) == {"edge-h"}, lambda: str(relay.lines))
 
 
 def test_the_image_says_what_it_is(made: Path, muster_repository: Repo, tmp_path: Path) -> None:

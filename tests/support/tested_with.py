@@ -57,7 +57,6 @@ NEVER: Final = (
     ("GitLab", "the same"),
     ("a runner of Gitea or GitHub", "the scripts of the jobs; Gitea's runner cannot be built from the Go module proxy"),
     ("a Kubernetes cluster with nodes", "a real API server, without a kubelet"),
-    ("the agent's image", "hadolint, and that the build's files are there"),
     ("systemd as process 1", "its verifier, and the commands of the units"),
     ("Flux", "kubectl kustomize, which builds what it would apply"),
     ("PagerDuty, Slack and other services", "servers of the tests that check the documented forms"),

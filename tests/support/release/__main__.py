@@ -16,9 +16,9 @@ from tests.support.release import image as images
 from tests.support.release.chart import make_chart
 from tests.support.release.making import UnavailableError
 from tests.support.release.pyz import NAME, make_pyz
-from tests.support.release.running import try_image, try_out, try_program
+from tests.support.release.running import Container, try_image, try_out, try_program
 
-PARTS: Final[Parts] = {"muster.pyz": make_pyz, "The image": images.make_image, "The chart": make_chart}
+PARTS: Final[Parts] = {"muster.pyz": make_pyz, "The images": images.make_images, "The chart": make_chart}
 
 
 def main() -> None:
@@ -44,6 +44,8 @@ def _run(path: Path, folder: Path) -> str:
         return try_out(path, folder, os.environ)
     if path.name == NAME:
         return try_program([sys.executable, str(path)], folder, {**os.environ, "XDG_CACHE_HOME": str(folder)})
+    if path.name == images.AGENT:
+        return Container(path, folder).run("--version").stdout
     return try_image(path, folder) if path.name == images.NAME else ""
 
 

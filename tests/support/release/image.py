@@ -1,7 +1,7 @@
-"""The image: `deploy/Containerfile` built on a base of Debian's packages, as an OCI layout in a tar.
+"""The images: `deploy/Containerfile` built on a base of Debian's packages, each as an OCI layout in a tar.
 
 No registry is asked. mmdebstrap makes the base, buildah runs the file without a daemon, pip takes the wheels that
-muster.pyz has. All times are the commit's: the digest depends on the commit, and on the packages of the day.
+muster.pyz has. All times are the commit's: a digest depends on the commit, and on the packages of the day.
 """
 
 import os
@@ -14,7 +14,9 @@ from tests.support.release.making import Making, archive, call, require
 from tests.support.release.packages import download, install
 
 NAME: Final = "muster-image.tar"
-BILL: Final = "muster-image.cdx.json"
+AGENT: Final = "muster-agent-image.tar"
+#: The target of `deploy/Containerfile` that makes each image; its last one is muster itself.
+_TARGETS: Final = {NAME: "", AGENT: "agent"}
 _SUITE: Final = "bookworm"
 #: As in Debian's own slim images: licences stay.
 _PATHS: Final = (
@@ -25,17 +27,20 @@ _PATHS: Final = (
 _WHEELS: Final = "/mnt"
 
 
-def make_image(making: Making) -> None:
-    """Make the image, and the bill of what is inside. Raises UnavailableError if a program, a mirror of Debian or a
+def make_images(making: Making) -> None:
+    """Make the images, and the bills of what is inside. Raises UnavailableError if a program, a mirror of Debian or a
     package index is missing."""
     require("mmdebstrap", "buildah")
-    packages, wheels, layout = install(making), download(making), making.work / "image"
+    packages, wheels = install(making), download(making)
     buildah = _Buildah(making)
     buildah.make_base(_base(making))
-    buildah.build(wheels)
-    buildah.write(layout)
-    archive(layout, making.add(NAME), making.epoch)
-    write_bill(making, packages, making.add(BILL), map(debian_package, debian_packages(layout)))
+    for name, target in _TARGETS.items():
+        stem = name.removesuffix(".tar")
+        layout = making.work / stem
+        buildah.build(wheels, target)
+        buildah.write(layout)
+        archive(layout, making.add(name), making.epoch)
+        write_bill(making, packages, making.add(f"{stem}.cdx.json"), map(debian_package, debian_packages(layout)))
 
 
 def _base(making: Making) -> Path:
@@ -64,7 +69,7 @@ class _Buildah:
         self._call("add", container, str(root), "/")
         self._call("commit", "--rm", f"--timestamp={self._making.epoch}", container, self._BASE)
 
-    def build(self, wheels: Path) -> None:
+    def build(self, wheels: Path, target: str) -> None:
         making = self._making
         arguments = {
             "BASE": self._BASE,
@@ -78,6 +83,7 @@ class _Buildah:
             # RUN in a chroot: needs no cgroups, which builders inside of containers do not have
             *("--isolation=chroot", "--pull-never", "--layers=false", f"--timestamp={making.epoch}"),
             *(f"--build-arg={name}={value}" for name, value in arguments.items()),
+            *([f"--target={target}"] if target else []),
             *(f"--label=org.opencontainers.image.{name}={value}" for name, value in labels.items()),
             *(f"--volume={wheels}:{_WHEELS}:ro", f"--file={making.source / 'deploy/Containerfile'}"),
             *(f"--tag={self._IMAGE}", str(making.source)),

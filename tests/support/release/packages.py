@@ -1,4 +1,4 @@
-"""What muster.pyz and the image have inside: muster and what it needs, as wheels of a package index for one platform.
+"""What muster.pyz and the images have inside: muster and what it needs, as wheels of a package index for one platform.
 
 The platform is that of `deploy/pyz`, whatever this one has: pip is told its tags. What was taken is in pip's report,
 for the provenance.
@@ -12,7 +12,7 @@ from typing import Final
 from tests.support.release.making import Making, UnavailableError, call
 
 #: The same extras as in deploy/Containerfile.
-EXTRAS: Final = ("amqp", "identity", "metrics")
+EXTRAS: Final = ("amqp", "detect", "identity", "metrics")
 PYTHON: Final = (3, 11)
 TAGS: Final = (
     "--only-binary=:all:",
@@ -22,7 +22,7 @@ TAGS: Final = (
     "--platform=manylinux2014_x86_64",
 )
 NAME: Final = "muster-fleet"
-#: What builds muster's wheel, which the image does anew.
+#: What builds muster's wheel, which the images do anew.
 _BACKEND: Final = "hatchling"
 
 

@@ -53,14 +53,14 @@ def try_image(image: Path, folder: Path) -> str:
 
 class Container:
     """An image that was unpacked to a folder, to be started with crun: as its own user, on a root that is read-only,
-    and without a network."""
+    and without a network, unless it may use this machine's."""
 
-    def __init__(self, image: Path, folder: Path, user: int = USER) -> None:
+    def __init__(self, image: Path, folder: Path, user: int = USER, *, network: bool = False) -> None:
         """Unpack it below a folder, to run as a user. Raises UnavailableError where it cannot be started."""
         require("umoci", "crun")
         self._folder, self._bundle = folder, folder / "bundle"
         layout = folder / "layout"
-        layout.mkdir()
+        layout.mkdir(parents=True)
         call(["tar", "--extract", "--file", str(image), "--directory", str(layout)])
         #: What the image says of how it runs.
         self.image = config(layout)
@@ -68,6 +68,9 @@ class Container:
         call(["umoci", "unpack", "--image", f"{layout}:{tag}", str(self._bundle)])
         self._config: Tree = json.loads((self._bundle / "config.json").read_text(encoding="utf-8"))
         self._config["process"] |= {"user": {"uid": user, "gid": user}, "capabilities": {}}
+        if network:
+            spaces = self._config["linux"]["namespaces"]
+            self._config["linux"]["namespaces"] = [space for space in spaces if space["type"] != "network"]
 
     def run(self, *arguments: str, fleet: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Run the image's command with arguments; a fleet is mounted where the image expects it."""

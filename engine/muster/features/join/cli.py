@@ -73,7 +73,7 @@ from muster.version import __version__
     metavar="IMAGE",
     envvar="MUSTER_IMAGE",
     show_envvar=True,
-    help="The image of deploy/agent/Containerfile.",
+    help="The image of an agent, from a release.",
 )
 @click.option("--csr", is_flag=True, help="Print the command that asks for a certificate instead.")
 @click.option("--chart", type=FOLDER, metavar="DIR", help="Write a Helm chart to this directory instead.")
