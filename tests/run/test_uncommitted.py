@@ -32,8 +32,8 @@ def state_in(folder: Path) -> RunState:
 
 
 @pytest.mark.parametrize("seed", (1,))
-def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
-    living = Editing.small(tmp_path / "fleet", seed, 10)
+def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int, people: type[Editing] = Editing) -> None:
+    living = people.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
     partial = 0
     for number in range(20):
@@ -55,12 +55,12 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
         assert checked.brought_about == tuple(one for one in expected if one.code != Code.WAIVER), (number, what)
         partial += checked.fleet.partial
         living.commit_or_not()
-    assert partial > 2, "what this is about has happened"
+    assert partial > 2 or people is not Editing, "what this is about has happened"
 
 
 @pytest.mark.parametrize("seed", (0,))
-def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
-    living = Editing.small(tmp_path / "fleet", seed, 10)
+def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int, people: type[Editing] = Editing) -> None:
+    living = people.small(tmp_path / "fleet", seed, 10)
     repository = open_repository(living.repo.path, living.repo.environ)
     partial = 0
     for number in range(15):
@@ -77,7 +77,7 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
         assert_same(checked, whole, names, (number, what))
         partial += checked.fleet.partial
         living.commit_or_not()
-    assert partial > 2, "what this is about has happened"
+    assert partial > 2 or people is not Editing, "what this is about has happened"
 
 
 def asked_of_the_work_tree(repository: Repository) -> Question:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.features.plan import test_branch
 from tests.run import test_uncommitted, test_wanted
+from tests.support.admission_happenings import EditingReads
 
 seeds = pytest.mark.parametrize("seed", range(8))
 
@@ -29,6 +30,12 @@ def test_findings_of_the_index(tmp_path: Path, seed: int) -> None:
 @seeds
 def test_findings_of_the_work_tree(tmp_path: Path, seed: int) -> None:
     test_uncommitted.test_of_the_work_tree_the_same_is_said(tmp_path, seed)
+
+
+@seeds
+def test_findings_of_policies_that_read_other_objects(tmp_path: Path, seed: int) -> None:
+    test_uncommitted.test_of_the_index_the_same_is_said(tmp_path / "index", seed, EditingReads)
+    test_uncommitted.test_of_the_work_tree_the_same_is_said(tmp_path / "tree", seed, EditingReads)
 
 
 @seeds

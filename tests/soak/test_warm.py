@@ -7,6 +7,7 @@ import pytest
 from tests.run.test_incremental import from_state, live, state_in
 from tests.run.test_landed import lasting
 from tests.run.test_resumed import live_on
+from tests.support.admission_happenings import Reading
 from tests.support.living import Living
 from tests.support.policy_happenings import OF_POLICIES
 
@@ -48,3 +49,10 @@ def test_of_records_that_last(tmp_path: Path, seed: int) -> None:
     living = Living.small(tmp_path / "fleet", seed, 5 + seed % 6)
     living.more = OF_POLICIES if seed % 2 else ()
     assert lasting(living, 40)
+
+
+@pytest.mark.parametrize("seed", range(700, 720))
+def test_of_fleets_whose_policies_read_other_objects(tmp_path: Path, seed: int, figures: list[str]) -> None:
+    living = Reading.small(tmp_path / "fleet", seed, 4 + seed % 6)
+    taken = live(living, state_in(tmp_path), 40, state_in(tmp_path / "clone"))
+    figures.append(f"{tmp_path.name}: 40 steps without a difference, {from_state(taken)} runs that looked at a part")

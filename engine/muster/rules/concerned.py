@@ -47,6 +47,7 @@ def concerning_all(rules: InForce, governing: GoverningObjects) -> list[object]:
             for id_, obj in sorted(governing.objects.items())
             if kind_of(id_) in _KINDS_CONCERNING_ALL
         ],
+        rules.compiled.reads.digest,
         sorted(map(str, governing.broken)),
         rules.grace,
         [_text(policy.source) for policy in policies if not _KINDS_BESIDE_CLUSTERS.isdisjoint(policy.target.kinds)],

@@ -94,6 +94,7 @@ def facts_of(
         # What a file of the first run once contained is known only afterwards.
         steady=not (run.files and goes_on(run)) and not (first and (loose or damaged)),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
+        reads=run.fleet.compiled.reads,
         users=reads_users(run.fleet),
         totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run finds out again which remotes do not answer.

@@ -45,6 +45,7 @@ from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, names_in_use, read_by_others
 from muster.git.store.objects import SHA1, object_id
 from muster.rules.failures import OF_FAILURES, in_order
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.stages import Disrupted, StepRecord, Terms
 from muster.run.memo.figures import last_reports, rollout_totals, status_of, status_total
 from muster.run.memo.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
@@ -150,7 +151,7 @@ class KeptNeighbourhoods:
 
 
 def keep(
-    fleet: Fleet,
+    fleet: FleetWithPolicies,
     terms: Terms | None,
     now: datetime,
     findings: Iterable[Finding],
@@ -205,7 +206,7 @@ def keep(
 
 
 def _files(
-    fleet: Fleet,
+    fleet: FleetWithPolicies,
     where: NeighbourhoodNames,
     there: Sequence[Part],
     gathered_by_neighbourhood: defaultdict[str, _Gathered],
@@ -214,7 +215,7 @@ def _files(
     standing, names = fleet.beyond.standing, where.names
     by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     context: set[tuple[str, str]] = set()
-    read = fleet.read.parts
+    read, reads = fleet.read.parts, fleet.compiled.reads
     parts = ((part.id, part.source.path, part.source.ref) for part in (read if there is read else (*read, *there)))
     derived = ((id_, derived_path(id_, fleet.settings.shards), "") for id_ in fleet.texts)
     for id_, path, ref in (*parts, *derived):
@@ -229,8 +230,12 @@ def _files(
         if ref:
             cluster = cluster_of(ref)
             by_file[path, ref].add(names.get(cluster, cluster))
-        if kind_of(id_) in CONTEXT:
+        if kind_of(id_) in CONTEXT or reads.has(id_):
             context.add((path, ref))
+    for id_, path in _foreign(fleet):
+        by_file[path, ""].add("")
+        if reads.has(id_):
+            context.add((path, ""))
     for id_ in fleet.texts.keys() - standing:
         for path in recorded_files(fleet.decisions(id_)):
             by_file[path, ""].add(where.of[id_])
@@ -239,6 +244,16 @@ def _files(
             gathered_by_neighbourhood[neighbourhood].names.add(neighbourhood)
             gathered_by_neighbourhood[neighbourhood].files.add(File(*key, context=key in context))
     return by_file
+
+
+def _foreign(fleet: FleetWithPolicies) -> Iterator[tuple[ObjectId, str]]:
+    """Yield the objects of unknown kinds that policies read or match, with their files: clusters share them."""
+    reads = fleet.compiled.reads
+    if fleet.beyond.asked:
+        for documents in fleet.read.foreign.values():
+            yield from (
+                (document.id, document.source.path) for document in documents if reads.foreign or reads.has(document.id)
+            )
 
 
 def _outcomes(

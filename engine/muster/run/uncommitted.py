@@ -50,6 +50,7 @@ from muster.run.neighbourhood_records import CONTEXT, NAME, ORPHANS, keep, kind_
 from muster.run.parts.affected import (
     CHANGED,
     NAME_TAKEN,
+    READS_DIFFER,
     Affects,
     ChangeRow,
     Deciding,
@@ -154,14 +155,14 @@ def _check_commit(question: Question, state: RunState, workers: "Workers | None"
         raise WholeNeeded("the Fleet is broken")
     _require_checkable(fleet, fleet.findings)
     kept = keep(fleet, None, question.now, fleet.findings, there=before.read.parts)
-    _keep(state, committed, kept.records, kept.totals, kept.loose, None)
+    _keep(state, committed, fleet, kept.records, kept.totals, kept.loose, None)
 
 
 def _check_in_shards(question: Question, state: RunState, executor: "Executor", files: int) -> None:
     from muster.run.shards.sharded import check_in_shards  # for large fleets
 
     done, rest = check_in_shards(question, executor, files, partial(_check, rows=(NAME_TAKEN,)))
-    facts = _record(question, done.part.totals(done.kept), (*done.kept.loose, *done.part.loose))
+    facts = _record(question, done.fleet, done.part.totals(done.kept), (*done.kept.loose, *done.part.loose))
     with contextlib.suppress(sqlite3.Error):
         rest.replaces(state, facts, done.kept.records, done.part.chosen, {})
 
@@ -182,8 +183,8 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
     if facts is None:
         raise WholeNeeded("nothing was checked by this version")
     touched = touched_since(question, state, facts, CHANGED)
-    named, _ = state.of_files(files)
-    touched |= Touched(frozenset(named))
+    named, unknown = state.of_files(files)
+    touched |= Touched(frozenset(named), frozenset(unknown), labels=frozenset(unknown))
     done = _check(FleetPart(question, state, facts, touched, touched.neighbourhoods, rest=LAST_CHECK), AFTER_CHECKING)
     part, kept, base = done.part, done.kept, done.committed
     caused = _brought_about(done.own, lambda: _checked(part, base, base).findings) if compare else ()
@@ -194,7 +195,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str], *, 
         if removals(replace(checked, broken=checked.broken.union(accepted_by_ref(checked))), question.now).gone:
             raise WholeNeeded("clusters are removed, which many at once may not be")
     totals = part.totals(kept)
-    _keep(state, question, kept.records, totals, (*kept.loose, *part.loose), part.chosen)
+    _keep(state, question, checked, kept.records, totals, (*kept.loose, *part.loose), part.chosen)
     return UncommittedCheck(checked, totals["objects"], caused)
 
 
@@ -310,6 +311,7 @@ def _read_by_shared(deciding: Deciding) -> bool:
 
 
 AFTER_CHECKING: Final[tuple[ChangeRow[Deciding], ...]] = (
+    READS_DIFFER,
     NAME_TAKEN,
     ChangeRow("a set came or went", Affects.FLEET, _sets_differ),
     ChangeRow("a cluster came or went that an object may be meant for", Affects.FLEET, _orphans_misjudged),
@@ -327,21 +329,25 @@ def _require_checkable(fleet: Fleet, findings: Iterable[Finding]) -> None:
 def _keep(
     state: RunState,
     question: Question,
+    fleet: FleetWithPolicies,
     neighbourhoods: Collection[NeighbourhoodRecord],
     totals: Mapping[str, int],
     loose: Collection[Finding],
     gone: frozenset[int] | None,
 ) -> None:
     with contextlib.suppress(sqlite3.Error):
-        state.replace(_record(question, totals, loose), neighbourhoods, gone)
+        state.replace(_record(question, fleet, totals, loose), neighbourhoods, gone)
 
 
-def _record(question: Question, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
+def _record(
+    question: Question, fleet: FleetWithPolicies, totals: Mapping[str, int], loose: Iterable[Finding]
+) -> RunRecord:
     tips = tips_of(question)
     return RunRecord(
         question.commit,
         totals={name: n for name, n in sorted(totals.items()) if n},
         loose=tuple(loose),
+        reads=fleet.compiled.reads,
         tips_digest=digest(tips.encode()),
         inputs=RunInputs(tips),
         slips=(sorted({change.path for change in question.files.changes}), []),

@@ -1,10 +1,10 @@
-"""How far admission policies look: each by itself, or further."""
+"""What admission policies judge."""
 
 import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.assemble import assemble
-from muster.rules.admission.judge import judges_removals, reads_other_objects
+from muster.rules.admission.judge import judges_removals
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -32,34 +32,6 @@ OWN = {
     "expression": "object.metadata.name != 'x'",
     "binding": "",
 }
-
-
-@pytest.mark.parametrize(
-    ("altered", "further"),
-    [
-        ({}, False),
-        ({"resource": '"*"'}, True),
-        ({"group": '"*"'}, True),
-        ({"operation": "UPDATE"}, False),
-        ({"group": '""', "resource": "configmaps"}, True),
-        ({"more": "paramKind: {apiVersion: v1, kind: ConfigMap}"}, True),
-        ({"match": "namespaceSelector: {matchLabels: {a: b}}"}, True),
-        ({"expression": "namespaceObject == null"}, True),
-        ({"expression": "request.userInfo.username != ''"}, False),
-        ({"expression": "object.metadata.name != 'params'"}, False),
-        ({"binding": ", paramRef: {name: x}"}, True),
-        ({"binding": ", matchResources: {namespaceSelector: {matchLabels: {a: b}}}"}, True),
-    ],
-)
-def test_what_counts_as_further(altered: dict[str, str], further: bool) -> None:
-    foreign = {"map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"}
-    policy = POLICY.format(**{**OWN, **altered})
-    assert reads_other_objects(assemble(MemorySnapshot({"policy.yaml": policy, **foreign}))) is further
-
-
-@pytest.mark.parametrize("altered", [{"resource": '"*"'}, {"group": '""', "resource": "configmaps"}])
-def test_without_objects_of_unknown_kinds_none_is_matched(altered: dict[str, str]) -> None:
-    assert not reads_other_objects(assemble(MemorySnapshot({"policy.yaml": POLICY.format(**{**OWN, **altered})})))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import BodyLoader, Foreign, in_scope
 from muster.fleet.objects import Object
-from muster.rules.admission.defaults import defaulted
 from muster.rules.admission.request import AdmissionRequest, operation
 from muster.rules.admission.resources import Resource, Resources
 
@@ -53,6 +52,8 @@ class ForeignObjects:
 
     def object(self, foreign: Foreign) -> Object:
         """Return an object in its namespace, with an API server's defaults."""
+        from muster.rules.admission.defaults import defaulted  # the hook seldom reads such objects
+
         id_ = self.id_of(foreign)
         body = defaulted(id_, in_scope(self.opener.body(foreign), id_.namespace))
         if (id_.group, id_.kind) == ("", "Namespace"):

@@ -11,14 +11,13 @@ from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
-    ALL,
     MANAGED_CLUSTER,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
     of_kinds,
 )
 from muster.data.source import Place
-from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.data.tree import At, Tree, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
@@ -35,21 +34,10 @@ from muster.rules.admission.resources import Resource
 from muster.rules.policies.lazy import PolicyScope, Witness, WitnessedScope, WitnessNote
 
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
-#: The resources of registered kinds.
-_RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
 #: Operations on present objects: in a run there are no others, as it has no base.
 _WRITES: Final = frozenset(("CREATE", "UPDATE"))
-#: Fields and variables that read other objects, or the user.
-_READS_OTHERS: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject")
 #: Variables that stay while another form of the object is tried.
 _UNCHANGED: Final = ("oldObject", "derived", "request", "params", "namespaceObject", "files")
-
-
-def reads_other_objects(fleet: Fleet) -> bool:
-    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, or, if
-    there are any, objects of unknown kinds?"""
-    objects = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
-    return any(_mentions(obj.spec) or (bool(fleet.read.foreign) and _matches_foreign(obj)) for obj in objects)
 
 
 def judges_removals(fleet: Fleet) -> bool:
@@ -62,22 +50,6 @@ def judges_removals(fleet: Fleet) -> bool:
 def reads_users(fleet: Fleet) -> bool:
     """Does one of the fleet's own policies or bindings read who changed an object last?"""
     return any("userInfo" in str(fleet.objects[id_].spec) for id_ in of_kinds(fleet.objects, *_ADMISSION))
-
-
-def _matches_foreign(obj: Object) -> bool:
-    rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
-    named = {resource for rule in rules for resource in _group_resources(rule)}
-    return obj.kind is VALIDATING_ADMISSION_POLICY and (not named or not named <= _RESOURCES)
-
-
-def _group_resources(rule: Tree) -> Iterator[tuple[str, str]]:
-    for group in rule.get("apiGroups") or ("*",):
-        yield from ((group, resource) for resource in rule.get("resources") or ("*",))
-
-
-def _mentions(spec: Tree) -> bool:
-    text = str(mapping_at(spec))
-    return any(name in text for name in _READS_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ class AuditAnnotation:
 class AdmissionPolicy:
     """A ValidatingAdmissionPolicy. `strict`: a failed expression counts as a violation (`failurePolicy`).
 
-    `param_kind`: group and kind of its `params`; `reads_user`: it reads `request.userInfo`.
+    `param_kind`: group and kind of its `params`; `reads_user`: it reads `request.userInfo`; `reads_namespace`: it reads
+    `namespaceObject`.
     """
 
     id: ObjectId
@@ -115,6 +116,7 @@ class AdmissionPolicy:
     strict: bool
     param_kind: tuple[str, str] | None
     reads_user: bool
+    reads_namespace: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,8 @@ def _unknown(binding: Object, name: str, policies: Iterable[str]) -> Finding:
 
 def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     match = Match.parse(obj.spec["matchConstraints"])
-    param_kind = _param_kind(obj)
-    compiler = Compiler(obj, _environment(match.kind(), param_kind))
+    params = param_kind(obj)
+    compiler = Compiler(obj, _environment(match.kind(), params))
     variables = _variables(obj, compiler)
     guards = tuple(guards_of(obj, compiler))
     validations = []
@@ -191,9 +193,19 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
         path = ("spec", "auditAnnotations", index, "valueExpression")
         notes.append(AuditAnnotation(str(note["key"]), compiler.value(path), path))
-    strict, reads_user = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
+    text = str(obj.spec)
     policy = AdmissionPolicy(
-        obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, reads_user
+        obj.id,
+        obj,
+        match,
+        guards,
+        variables,
+        tuple(validations),
+        tuple(notes),
+        obj.spec.get("failurePolicy") != "Ignore",
+        params,
+        reads_user="userInfo" in text,
+        reads_namespace="namespaceObject" in text,
     )
     return (None if compiler.failed else policy), compiler.findings
 
@@ -231,7 +243,8 @@ def _environment(kind: Kind | None, param_kind: tuple[str, str] | None) -> cel.E
     )
 
 
-def _param_kind(obj: Object) -> tuple[str, str] | None:
+def param_kind(obj: Object) -> tuple[str, str] | None:
+    """Return group and kind of a policy's parameters; None if it has none."""
     named = mapping_at(obj.spec, "paramKind")
     return (str(named["apiVersion"]).rpartition("/")[0], str(named["kind"])) if named else None
 
@@ -269,4 +282,4 @@ def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[F
                 for resource in (*REGISTERED, *resources.present(), *resources.possible(groups))
                 for plural in resource.plurals
             }
-            yield matches_nothing(policy.source, match, named, plurals)
+            yield matches_nothing(fleet.objects[policy.id], match, named, plurals)  # a kept policy's file may be gone

@@ -15,7 +15,8 @@ from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
 from muster.fleet.foreign import BodyLoader, ByKind, Foreign
 
-_DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+#: The kind of definitions of kinds.
+DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _VOWELS: Final = frozenset("aeiou")
 
 
@@ -110,7 +111,7 @@ class Resources:
 
     @cached_property
     def _definitions(self) -> tuple[Foreign, ...]:
-        return tuple(self._foreign.get(_DEFINITION, ()))
+        return tuple(self._foreign.get(DEFINITION, ()))
 
 
 def _defined(group: str, body: Tree) -> Resource | None:

@@ -31,6 +31,7 @@ from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.rules.admission.judge import admit
 from muster.rules.admission.policies import compile_admissions
+from muster.rules.admission.reads import policy_reads
 from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
@@ -114,7 +115,9 @@ def validate(
     findings.extend(policy_findings)
     broken.update(errors_of(policy_findings))
     admissions = compile_admissions(checked)
-    admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
+    judged = replace(checked, broken=frozenset(broken))
+    admission = admit(judged, admissions, base, witness)
+    compiled = replace(compiled, reads=policy_reads(judged, admissions.bindings))
     # An object that a policy matches is not reported as ignored.
     findings = [
         finding for finding in findings if finding.code != Code.UNKNOWN_KIND or finding.place not in admission.evaluated

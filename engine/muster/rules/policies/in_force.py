@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from muster.data.finding import Finding
+from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, Kind
 from muster.dataclass import dataclass
 from muster.fleet.faults import attempt
@@ -23,13 +24,45 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 
+class ReadObject(NamedTuple):
+    """An object that admission policies read; without a name, all of its kind."""
+
+    group: str
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyReads:
+    """What admission policies read besides the objects that they judge: parameters, namespaces, and definitions of
+    kinds (`muster.rules.admission.reads`). `foreign`: they can match objects of kinds that muster does not know.
+    `digest`: of the content of these `objects`."""
+
+    objects: tuple[ReadObject, ...] = ()
+    foreign: bool = False
+    digest: str = ""
+
+    def has(self, id_: ObjectId) -> bool:
+        """Do policies read an object?"""
+        kind = id_.group, id_.kind
+        return any((read.group, read.kind) == kind and read.name in ("", id_.name) for read in self.objects)
+
+    def are_those_of(self, other: "PolicyReads") -> bool:
+        """Do the same objects count, whatever their content?"""
+        return (self.objects, self.foreign) == (other.objects, other.foreign)
+
+
+NOTHING_READ = PolicyReads()
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The valid policies of a fleet by type; invalid ones are in `findings` and decide nothing. Misconfigured
-    Placements are included."""
+    Placements are included. `reads`: what admission policies read."""
 
     policies: Mapping[type, tuple[Any, ...]]
     findings: tuple[Finding, ...] = ()
+    reads: PolicyReads = NOTHING_READ
 
     def of(self, sort: type[P]) -> tuple[P, ...]:
         """Return the policies of a type, in the order in which they decide."""

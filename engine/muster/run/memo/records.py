@@ -20,6 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.rules.effects.budget import Usage
+from muster.rules.policies.in_force import NOTHING_READ, PolicyReads
 
 T = TypeVar("T")
 #: A section of a body (`spec`): each field as bytes, each element of a field that is a list. Or another value.
@@ -41,6 +42,7 @@ class RunRecord:
     report. `given`: what every cluster was given. `frozen`: the freezes in force. `steady`: what the run wrote is at
     rest; else it is evaluated again once it is there. `slips`: incomplete files, and the names of the objects that they
     contained; of a check, the files that differed from the commit. `users`: a policy reads who changed objects.
+    `reads`: what admission policies read.
     `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
     `inputs` are stored apart: None leaves them unchanged.
     """
@@ -60,6 +62,7 @@ class RunRecord:
     held: tuple[Held, ...] = ()
     usage: tuple[Usage, ...] = ()
     loose: tuple[Finding, ...] = ()
+    reads: PolicyReads = NOTHING_READ
     failed: tuple[Finding, ...] = ()
     steady: bool = True
     users: bool = False

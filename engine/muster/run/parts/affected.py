@@ -28,7 +28,8 @@ from muster.git.derivedbranch import has_ancestor
 from muster.git.errors import RepositoryError
 from muster.git.store.entries import LINK, SUBMODULE
 from muster.git.store.paths import IGNORE_FILE, is_data
-from muster.rules.admission.judge import reads_other_objects, reads_users
+from muster.rules.admission.judge import reads_users
+from muster.rules.admission.reads import files_read, reads_clusters
 from muster.run.memo.records import RunRecord, digest
 from muster.run.memo.state import RunState
 from muster.run.neighbourhood_records import CONTEXT, KeptNeighbourhoods
@@ -269,8 +270,9 @@ class Reading:
 
     @cached_property
     def policy_files(self) -> frozenset[str]:
-        """The files with policies and settings: also those that had none at the last run."""
-        return frozenset(part.source.path for part in self.fleet.read.parts if kind_of(part.id) in CONTEXT)
+        """The files with policies, settings, or what policies read: also those that had none at the last run."""
+        policies = frozenset(part.source.path for part in self.fleet.read.parts if kind_of(part.id) in CONTEXT)
+        return policies | files_read(self.fleet, self.part.facts.reads)
 
     @cached_property
     def policies_changed(self) -> bool:
@@ -331,6 +333,14 @@ def _shared_object_moved(reading: Reading) -> bool:
     return bool(files & part.touched.labels) or any(CSR.has(other.id) and not other.source.ref for other in others)
 
 
+def _foreign_object_changed(reading: Reading) -> bool:
+    """A changed file has an object of an unknown kind that policies may match: they judge all of them together."""
+    part, foreign = reading.part, reading.fleet.read.foreign
+    if not part.near or not part.facts.reads.foreign:
+        return False
+    return any(document.source.path in part.touched.labels for documents in foreign.values() for document in documents)
+
+
 def _read_of_others(reading: Reading) -> frozenset[int]:
     """The neighbourhoods that were read but not selected."""
     decided = reading.own
@@ -343,6 +353,7 @@ AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
     ChangeRow("an expression that failed may be gone", Affects.NEIGHBOURHOODS, _failing),
     ChangeRow("a policy or a setting changed", Affects.SHARED, _policy_changed),
     ChangeRow("a shared object moved", Affects.SHARED, _shared_object_moved),
+    ChangeRow("an object of an unknown kind changed", Affects.SHARED, _foreign_object_changed),
     ChangeRow("an object is in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),
 )
 
@@ -376,9 +387,9 @@ NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
         lambda checking: bool(checking.fleet.refs.unheard - checking.fleet.refs.withheld),
     ),
     ChangeRow(
-        "an admission policy of the fleet reads other objects",
+        "an admission policy has objects of clusters as parameters",
         Affects.FLEET,
-        lambda checking: reads_other_objects(checking.fleet),
+        lambda checking: reads_clusters(checking.fleet),
     ),
     ChangeRow(
         "an admission policy reads who changed an object, and here that is not known",
@@ -527,8 +538,16 @@ def _name_taken(deciding: Deciding) -> bool:
     return bool(deciding.part.state.of_names(names) - deciding.part.chosen)
 
 
+def _reads_differ(deciding: Deciding) -> bool:
+    """Whether admission policies read other objects than those whose files are known. Shards have compared that."""
+    part = deciding.part
+    return part.rest.shards is None and not deciding.run.fleet.compiled.reads.are_those_of(part.facts.reads)
+
+
+READS_DIFFER: Final = ChangeRow("admission policies read other objects than before", Affects.FLEET, _reads_differ)
 NAME_TAKEN: Final = ChangeRow("a neighbourhood has a name of another", Affects.FLEET, _name_taken)
 AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
+    READS_DIFFER,
     ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
     ChangeRow("the first or the last derived file", Affects.FLEET, _first_or_last),
     ChangeRow("all clusters are given something else", Affects.SHARED, _fleet_differs),

@@ -24,6 +24,7 @@ from muster.fleet.files import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import neighbourhood_names
 from muster.fleet.shared import SET
+from muster.rules.admission.reads import files_read
 from muster.rules.checks.of_clusters import references_of_clusters
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
@@ -78,6 +79,7 @@ class _Evaluation:
         require_record(read, ())
         parts = [part for part in read.read.parts if part.source.path not in context]
         policies = frozenset(part.source.path for part in parts if kind_of(part.id) in CONTEXT)
+        policies |= files_read(read, self.common.reads) - context
         fresh = not read.derived_paths
         if policies or (self.common.fresh and not fresh):
             return Answered(policies=policies, fresh=fresh)
@@ -114,7 +116,11 @@ class _Evaluation:
         """Check the shard under the policies of the fleet."""
         read = self.read if snapshot is self.snapshot else assemble(snapshot)
         base = None if self.common.sets is None else read  # what is checked is what was committed
-        return require_fleet_sound(_under_policies(replace(read, beyond=self._beyond()), base, self.common))
+        fleet = require_fleet_sound(_under_policies(replace(read, beyond=self._beyond()), base, self.common))
+        foreign = (document for documents in read.read.foreign.values() for document in documents)
+        if fleet.compiled.reads.foreign and any(document.source.path not in self.context for document in foreign):
+            raise WholeNeeded("an admission policy may match objects of unknown kinds in files of clusters")
+        return fleet
 
     def with_rest_of_fleet(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
         """Return the fleet: a shard knows nothing of the rest."""

@@ -18,6 +18,7 @@ from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.dataclass import dataclass
 from muster.git.store.objects import SHA1
+from muster.rules.policies.in_force import NOTHING_READ, PolicyReads
 from muster.run.memo.state import NeighbourhoodRecord
 from muster.run.run import Files
 from muster.run.transition import Transition
@@ -40,7 +41,8 @@ class SharedContext:
     `program` is the version of muster that cut them: no other may decide them. `asked` and `withheld`: see
     `muster.data.snapshot.Agents`. `fresh`: nothing is derived yet; `adapters`: some adapter reports. `lease_floor`: the
     least duration of leases, in seconds. `twice`: evaluate again over the derived files, because the fleet takes
-    several passes. `sets`: the names of all sets if the shards are to be checked and not decided.
+    several passes. `sets`: the names of all sets if the shards are to be checked and not decided. `reads`: what
+    admission policies read: it is in these files.
     """
 
     program: str
@@ -55,6 +57,7 @@ class SharedContext:
     withheld: tuple[Withheld, ...] = ()
     object_format: str = SHA1
     sets: frozenset[str] | None = None
+    reads: PolicyReads = NOTHING_READ
 
     @property
     def paths(self) -> frozenset[str]:

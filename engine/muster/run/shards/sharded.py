@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from muster.data.decision import Memory, Published, PulseKey
-from muster.data.kinds import FLEET, kind_of
+from muster.data.kinds import FLEET, VALIDATING_ADMISSION_POLICY_BINDING, kind_of
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents
 from muster.dataclass import dataclass
@@ -23,7 +23,10 @@ from muster.fleet.leases import LEASE_SECONDS
 from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
+from muster.rules.admission.reads import files_read
 from muster.rules.checks.of_clusters import known_sets
+from muster.rules.checks.validate import validate
+from muster.rules.policies.in_force import NOTHING_READ, FleetWithPolicies, PolicyReads
 from muster.run.answer import RunAnswer
 from muster.run.full_and_partial import run_part
 from muster.run.memo.program import this_program
@@ -194,13 +197,32 @@ class _Sharded:
             withheld=agents.withheld,
             object_format=question.repository.object_format,
         )
+        shared = assemble(ShardFiles(Shard(common, (), ())))
         if self.lease_floor is None:
-            self.lease_floor = last_lease_floor(common)
+            self.lease_floor = last_lease_floor(shared)
         if self.sets is not None and not self.sets:
-            shared = replace(common, files=(*common.files, *self._pieces(groups.rest)))
-            self.sets = known_sets(assemble(ShardFiles(Shard(shared, (), ()))))
-        self.common = replace(common, lease_floor=self.lease_floor, sets=self.sets)
+            self.sets = known_sets(self._with_rest(common))
+        self.common = replace(common, lease_floor=self.lease_floor, sets=self.sets, reads=self._reads(common, shared))
         self.published = _published(question.remembered.memory)
+
+    def _with_rest(self, common: SharedContext) -> Fleet:
+        """All that clusters share."""
+        return assemble(ShardFiles(Shard(common, (), self._pieces(self.cut.rest))))
+
+    def _reads(self, common: SharedContext, fleet: Fleet) -> PolicyReads:
+        """What admission policies read, of the `fleet` of the common files. AssumptionWrong if it is in others."""
+        if not fleet.of(VALIDATING_ADMISSION_POLICY_BINDING):
+            return NOTHING_READ
+        reads = validate(fleet).compiled.reads
+        self._require_common(files_read(self._with_rest(common), reads), common)
+        return reads
+
+    def _require_common(self, paths: frozenset[str], common: SharedContext) -> None:
+        """Raise AssumptionWrong if a file is not among the common ones."""
+        unseen = paths - common.paths - self.policies
+        if unseen:
+            self.policies |= unseen
+            raise AssumptionWrong
 
     def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
         for answer in self.question.repository.objects.read(oids):
@@ -278,8 +300,9 @@ class _Sharded:
         rest = Rest(decided=self.sets is None, shards=terms, read=gathered.summaries)
         return FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
 
-    def _require_policies(self, fleet: Fleet) -> None:
-        """Raise AssumptionWrong if a file that no shard read has a policy or a setting: the glance did not see it.
+    def _require_policies(self, fleet: FleetWithPolicies) -> None:
+        """Raise AssumptionWrong if a file that no shard read has a policy, a setting, or what policies read: the glance
+        did not see it.
 
         WholeNeeded if one had it and cannot be read now: only the history tells, which shards do not have.
         """
@@ -290,11 +313,10 @@ class _Sharded:
         )
         if any(finding.file not in self.common.paths for finding in lost):
             raise WholeNeeded("a policy or a setting cannot be read")
-        parts = fleet.read.parts
-        unseen = {part.source.path for part in parts if kind_of(part.id) in CONTEXT} - self.common.paths - self.policies
-        if unseen:
-            self.policies |= unseen
-            raise AssumptionWrong
+        policies = frozenset(part.source.path for part in fleet.read.parts if kind_of(part.id) in CONTEXT)
+        self._require_common(policies | files_read(fleet, fleet.compiled.reads), self.common)
+        if not fleet.compiled.reads.are_those_of(self.common.reads):
+            raise WholeNeeded("admission policies read something else than what all shards had")
 
     def _require_passes(self, settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
         """Raise AssumptionWrong if the fleet takes several passes but the shards took one."""
@@ -317,9 +339,8 @@ def _require_projected(settled: Settled, outcomes: Sequence[ShardOutcome]) -> No
                 raise WholeNeeded("a file of a Projection was changed by hand")
 
 
-def last_lease_floor(common: SharedContext) -> int:
+def last_lease_floor(fleet: Fleet) -> int:
     """The least duration of leases at the last run, as the Fleet records it."""
-    fleet = assemble(ShardFiles(Shard(common, (), ())))
     if not fleet.settings.get("heartbeats", "maxPerSecond"):
         return 0
     floors = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))
