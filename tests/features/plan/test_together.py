@@ -186,6 +186,14 @@ def test_as_people_ask(muster: Run, tmp_path: Path) -> None:
     assert code == 1
     assert "clusters/c1/cluster.yaml:1:1: error MUS442: clash and first do not merge: clusters/c1/cluster.yaml" in err
     assert [one["branches"] for one in json.loads(out)["sets"]] == [["clash"], ["first"]]
+    branch("broken", {"apps/eu.yaml": "a: [b\n"})
+    repo.git("checkout", "-q", "--orphan", "foreign")
+    repo.git("commit", "-q", "-m", "Foreign")
+    repo.git("checkout", "-q", "main")
+    code, out, err = muster("plan", "--with", "broken", "--with", "foreign", "--with", "first", *where)
+    assert (code, "first: " in out) == (1, True), "the rest is answered"
+    assert "apps/eu.yaml:1:6: error MUS001: broken: the list" in err
+    assert "error MUS442: foreign cannot be merged: no commit is in both histories" in err
     code, _, err = muster("plan", "--with", "nowhere", *where)
     assert (code, "nowhere" in err) == (4, True)
     code, _, err = muster("plan", "--with", "first", "--base", "main", *where)

@@ -6,7 +6,7 @@ look at no common object, and that change no common file, are not tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import combinations
 from typing import Final
@@ -34,18 +34,20 @@ from muster.run.transitions.subjects import subject_line
 #: How many branches are tried together at most.
 MOST_TOGETHER: Final = 3
 _CLEAN, _CONFLICT = 0, 1
+_NO_BASE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BranchEffects:
     """What branches change together: `values` by what it is (`Placement/shop/web: condition PlacementSatisfied`), with
-    what it becomes; `looked_at`: what their run decided; `paths`: the files that they change."""
+    what it becomes; `looked_at`: what their run decided; `paths`: the files that they change; `found`: new findings."""
 
     subject: str
     values: Mapping[str, str]
     before: Mapping[str, str]
     looked_at: frozenset[ObjectId]
     paths: frozenset[str]
+    found: Sequence[Finding] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ class TogetherOnly:
 
 @dataclass
 class BranchesTogether:
-    """The effects of each set of branches that was tried; `found`: conflicts; `skipped`: how many sets share nothing;
-    `untried`: for how many there was no time."""
+    """The effects of each set of branches that was tried; `found`: conflicts, and what is wrong with a set and none
+    within it; `skipped`: how many sets share nothing; `untried`: for how many there was no time."""
 
     now: datetime
     effects: dict[tuple[str, ...], BranchEffects] = field(default_factory=dict)
@@ -99,6 +101,7 @@ def plan_together(
             if isinstance(merged, str):
                 commits[names] = merged
                 together.effects[names] = effects = _effects(trial, merged, now)
+                together.found.extend(_new_findings(together, names, effects))
                 if size > 1:
                     together.only.extend(_only_together(together, names, effects))
             else:
@@ -123,9 +126,12 @@ def _share(together: BranchesTogether, names: tuple[str, ...]) -> bool:
 
 
 def _merged(repository: Repository, onto: str, commit: str) -> str | list[str]:
-    """The commit of a merge; or the paths that conflict. RepositoryError if git is older than 2.38."""
+    """The commit of a merge; or the paths that conflict, none if no commit is in both histories. RepositoryError if git
+    is older than 2.38."""
     done = repository.git.run("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", onto, commit)
     if done.status not in (_CLEAN, _CONFLICT):
+        if repository.git.run("merge-base", onto, commit).status == _NO_BASE:
+            return []
         why = done.stderr.strip().splitlines()[:1]
         raise RepositoryError(f"git cannot merge {commit[:12]}: {''.join(why)}", "--with needs git 2.38")
     tree, *paths = done.stdout.decode(errors="replace").rstrip("\0").split("\0")
@@ -142,7 +148,8 @@ def _effects(trial: Rehearsal, merged: str, now: datetime) -> BranchEffects:
         values[what], before[what] = becomes, was
     looked_at = derivation_of(compared.head).looked_at
     paths = frozenset(change.path for change in changed_paths(trial.repository, trial.commit, merged))
-    return BranchEffects(subject_line(compared.comparison.changes), values, before, looked_at, paths)
+    found = compared.comparison.found
+    return BranchEffects(subject_line(compared.comparison.changes), values, before, looked_at, paths, found)
 
 
 def _values(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
@@ -152,7 +159,19 @@ def _values(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
             yield f"{change.object}: {change.field}", change.before or "-", change.after or "gone"
     yield from ((f"{item.object}: {item.effect}", "-", f"held: {item.reason}") for item in comparison.held)
     yield from ((f"{item.object}: {item.effect} held", "held", "no longer") for item in comparison.released)
-    yield from ((f"{item.code}: {item.message}", "-", "a finding") for item in comparison.found)
+    yield from ((_what(item), "-", "a finding") for item in comparison.found)
+
+
+def _what(item: Finding) -> str:
+    return f"{item.code}: {item.message}"
+
+
+def _new_findings(together: BranchesTogether, names: tuple[str, ...], effects: BranchEffects) -> Iterator[Finding]:
+    """The findings of a set that no smaller one has, with the names of its branches."""
+    before = {what for subset in _smaller_sets(names) for what in together.effects[subset].values}
+    for item in effects.found:
+        if _what(item) not in before:
+            yield replace(item, message=f"{' and '.join(names)}: {item.message}")
 
 
 def _only_together(
@@ -173,12 +192,15 @@ def _only_together(
 
 
 def _conflict(names: tuple[str, ...], paths: Sequence[str]) -> Finding:
-    path = paths[0] if paths else ""
     who = " and ".join(names)
+    if not paths:
+        message = f"{who} cannot be merged: no commit is in both histories"
+        return finding(Code.BRANCHES_CONFLICT, message, Place(""), hint="in a shallow clone, fetch more of them")
+    path = paths[0]
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    message = f"{who} {'do' if len(names) > 1 else 'does'} not merge: {path or 'git finds a conflict'}{more}"
+    message = f"{who} {'do' if len(names) > 1 else 'does'} not merge: {path}{more}"
     hint = "rebase one of them onto the other" if len(names) > 1 else "rebase it onto the branch that it goes to"
-    return finding(Code.BRANCHES_CONFLICT, message, Place(path, 1, 1) if path else Place(""), hint=hint)
+    return finding(Code.BRANCHES_CONFLICT, message, Place(path, 1, 1), hint=hint)
 
 
 def together_text(together: BranchesTogether) -> str:
