@@ -188,10 +188,26 @@ def test_as_people_ask(muster: Run, tmp_path: Path) -> None:
     for range_, said in (
         ("before", "'before' is no range of commits such as v1..main"),
         ("before..nowhere", "nowhere"),
-        ("main..main", "the range does not change Placement/apps/some"),
+        ("main..main", "the range does not change what is decided about Placement/apps/some"),
     ):
         code, _, err = muster(*ask, range_)
         assert code in (2, 4)
         assert said in err.replace("\n", " ")
+    code, _, err = muster(*ask[:2], "spec.numberOfClusters", *ask[2:], "before..main")
+    assert code == 2
+    assert "nothing is decided about Placement/apps/some spec.numberOfClusters at either end" in err
+    repo.commit({"clusters/c0/cluster.yaml": cluster("c0", accepted=False)})
+    code, out, _ = muster(*ask, "main~1..main")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "Placement/apps/some cluster c0: chosen -> not chosen",
+            "Placement/apps/some cluster c3: not chosen -> chosen",
+            "1 of 1 changed files suffices; no smaller set of files does:",
+            "  clusters/c0/cluster.yaml:7",
+            "    - hubAcceptsClient: true",
+            "    + hubAcceptsClient: false",
+        ],
+    )
     code, _, err = muster("explain", "placement/apps/none", *ask[2:], "before..main")
     assert (code, "there is no placement/apps/none" in err) == (2, True)

@@ -23,6 +23,7 @@ from muster.dataclass import dataclass
 from muster.features.explain.explain import NothingDecided, decided_values
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.git.changes import Blob, changed_paths
+from muster.run.changes.changes import leaves
 from muster.run.incremental import Wanted
 from muster.run.progress import RunStep, doing
 
@@ -188,7 +189,11 @@ def find_cause(trial: Rehearsal, end: str, id_: ObjectId, wanted_field: str, now
     before, after = values({}), values(files.after)
     if before == after:
         what = f"{id_} {wanted_field}".strip()
-        raise NothingDecided(f"the range does not change {what}: it is the same at both ends, as of one instant")
+        if not before:
+            raise NothingDecided(
+                f"nothing is decided about {what} at either end; git log shows changes of declared fields"
+            )
+        raise NothingDecided(f"the range does not change what is decided about {what}, as of one instant")
     of_files = _SetSearch[str](lambda paths: values({path: files.after[path] for path in paths}) == after)
     of_files.known[frozenset(files.after)] = True
     paths, smallest = of_files.smallest(sorted(files.after))
@@ -207,9 +212,9 @@ def _is_read(path: str) -> bool:
 def cause_text(cause: Cause, id_: ObjectId) -> str:
     """Return the change of each value, how many files suffice, and their lines."""
     lines = [
-        f"{id_} {label}: {_short(cause.before.get(label))} -> {_short(cause.after.get(label))}"
+        f"{id_} {line}"
         for label in sorted(cause.before.keys() | cause.after.keys())
-        if cause.before.get(label) != cause.after.get(label)
+        for line in _changed_value(label, cause.before.get(label), cause.after.get(label))
     ]
     paths = {change.path for change in cause.changes}
     suffice = "suffices" if len(paths) == 1 else "suffice"
@@ -244,10 +249,24 @@ def cause_document(cause: Cause, id_: ObjectId) -> Tree:
     }
 
 
+def _changed_value(label: str, before: Tree, after: Tree) -> Iterator[str]:
+    """What a field was and is; of values that look the same in short, the parts that differ."""
+    if before == after:
+        return
+    missing = "not chosen" if True in (before, after) else "nothing"
+    was, becomes = (missing if value is None else _short(value) for value in (before, after))
+    if was == becomes:
+        old, new = dict(leaves(before, {}, label)), dict(leaves(after, {}, label))
+        paths = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
+        yield from (f"{path}: {old.get(path, 'nothing')} -> {new.get(path, 'nothing')}" for path in paths)
+        return
+    yield f"{label}: {was} -> {becomes}"
+
+
 def _short(value: Tree) -> str:
     """A condition's status and reason, or a value in a few characters."""
     if isinstance(value, dict) and "status" in value:
         return f"{value['status']} ({value.get('reason', '')})"
-    return (
-        "nothing" if value is None else "chosen" if value is True else "not chosen" if value is False else shown(value)
-    )
+    if isinstance(value, bool):
+        return "chosen" if value else "not chosen"
+    return "present" if value == {} else shown(value)

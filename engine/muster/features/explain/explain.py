@@ -88,13 +88,15 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
 
 def decided_values(run: Run, id_: ObjectId, field: str) -> dict[str, Tree]:
     """Return the decided fields of an object that `field` names, and effects that are held, by label, without what
-    tells only when: for a Placement and the name of a cluster, whether it is chosen. Empty if nothing is decided."""
+    tells only when: for a Placement and the name of a cluster, whether it is chosen; without a field, also each cluster
+    that it chooses. Empty if nothing is decided."""
     fleet = run.fleet
     placement = _placement(fleet, id_)
-    choices = why(fleet, run.now, placement) if placement is not None and field and id_ in fleet.objects else ()
+    choices = why(fleet, run.now, placement) if placement is not None and id_ in fleet.objects else ()
     if named := {choice.cluster: choice.selected for choice in choices if choice.cluster == field}:
         return dict(named)
-    values: dict[str, Tree] = {
+    chosen = {f"cluster {choice.cluster}": True for choice in choices if choice.selected and not field}
+    values: dict[str, Tree] = chosen | {
         field_label(path): _timeless(decision.value)
         for path, decision in fleet.decisions(id_).items()
         if decision.value is not None
