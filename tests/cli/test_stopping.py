@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 
 from muster.cli.stopping import until_stopped
+from muster.git.errors import KilledError
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -21,3 +22,13 @@ def test_the_first_signal_asks_and_the_second_ends_work_that_goes_on(number: int
     assert stopped.code == code
     assert signal.getsignal(number) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_terminal_interrupts_git_too() -> None:
+    killed = KilledError("cat-file", -signal.SIGINT)
+    with until_stopped(Event()) as stopped:
+        signal.raise_signal(signal.SIGINT)
+        raise killed
+    assert stopped.code == 130
+    with pytest.raises(KilledError), until_stopped(Event()):
+        raise killed

@@ -13,6 +13,7 @@ from typing import Final
 
 from muster.cli.exits import FINE, INTERRUPTED
 from muster.dataclass import dataclass
+from muster.git.errors import KilledError
 
 #: The moment; the interrupt is repeated at this interval, because the code that it hits may swallow it.
 _MOMENT_SECONDS: Final = 2.0
@@ -58,6 +59,9 @@ def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> It
     try:
         with suppress(GivenUpError):
             yield stopped
+    except KilledError:
+        if stopped.number is None:
+            raise  # else Ctrl-C on a terminal reached git, too
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
