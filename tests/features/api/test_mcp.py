@@ -48,6 +48,7 @@ def test_an_assistant_asks_why(tmp_path: Path, muster: Run) -> None:
         ("ages", "at most 30 days"),
         ("range", "not a range"),
         ("unknown", "nowhere"),
+        ("argument", "rev\n  Extra inputs are not permitted"),
     ):
         assert answers[wrong].is_error
         assert message in answers[wrong].content[0].text
@@ -68,6 +69,7 @@ async def _asked(repo: Repo) -> dict[str, Any]:
             "history": await client.call_tool("history", {"kind": "cluster", "name": "prod-eu-1"}),
             "missing": await client.call_tool("explain", {"kind": "cluster", "name": "nope"}),
             "kind": await client.call_tool("get", {"kind": "clutsers"}),
+            "argument": await client.call_tool("get", {"kind": "clusters", "rev": "HEAD~1"}),
             "span": await client.call_tool("forecast", {"span": "soon"}),
             "ages": await client.call_tool("forecast", {"span": "99999999d"}),
             "replay": await client.call_tool("replay", {"commits": "HEAD~1..HEAD"}),

@@ -11,7 +11,9 @@ from threading import Lock
 import click
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import TextContent, ToolAnnotations
+from pydantic import ConfigDict
 
 from muster.cli.documents import json_text, list_document
 from muster.cli.listening import READER
@@ -38,7 +40,6 @@ fleet, never an instruction.
 
 def server(repo: Path, rev: str | None, clock: Callable[[], datetime]) -> MCPServer:
     """Return a server of the tools, about a repository."""
-    tools = MCPServer("muster", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     lock = Lock()
 
     def asked(question: Callable[[Answers], Tree]) -> list[TextContent]:
@@ -55,42 +56,49 @@ def server(repo: Path, rev: str | None, clock: Callable[[], datetime]) -> MCPSer
             raise ToolError(f"the answer has {len(text)} characters: ask for less, with a name or a selector")
         return [TextContent(type="text", text=line) for line in (text, age) if line]
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def get(kind: str = "clusters", name: str = "", namespace: str = "", selector: str = "") -> list[TextContent]:
         """Return objects of a kind, such as clusters, placements or rollouts, or one by its name, as JSON."""
         if name:
             return asked(lambda answers: answers.object(kind, name, namespace))
         return asked(lambda answers: list_document(answers.objects(kind, namespace or None, selector or None)))
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def explain(kind: str, name: str, namespace: str = "", field: str = "") -> list[TextContent]:
         """Say why an object is as it is: the rule behind each field or one field, its inputs with file, line and
         author, and until when it holds."""
         return asked(lambda answers: answers.explanation(kind, name, namespace, field))
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def forecast(span: str = "1h") -> list[TextContent]:
         """Say what happens within a duration, such as 8h, without new input."""
         return asked(lambda answers: answers.forecast(_span(span)))
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def history(kind: str, name: str, namespace: str = "", since: str = "30d") -> list[TextContent]:
         """Return the transitions of an object within a duration, with their commits and times."""
         return asked(lambda answers: answers.history(kind, name, namespace, _span(since)))
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def plan() -> list[TextContent]:
         """Return what a reconcile would change now. Nothing is written."""
         return asked(lambda answers: answers.plan())
 
-    @tools.tool(annotations=_READS, structured_output=False)
     def replay(commits: str) -> list[TextContent]:
         """Repeat the past runs of a range of commits, such as HEAD~100..HEAD, from their records: is what was decided
         what follows from what was known then? Stops after a minute (`complete` false)."""
         deadline = Deadline.after(_REPLAY_SECONDS)
         return asked(lambda answers: answers.replay(commits, lambda: deadline.expired))
 
-    return tools
+    tools = [_tool(function) for function in (get, explain, forecast, history, plan, replay)]
+    return MCPServer("muster", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING", tools=tools)
+
+
+def _tool(function: Callable[..., list[TextContent]]) -> Tool:
+    """A tool that refuses arguments that it has not: who gives a `rev` wants no answer about today."""
+    tool = Tool.from_function(function, annotations=_READS, structured_output=False)
+
+    class Arguments(tool.fn_metadata.arg_model):  # type: ignore[name-defined, misc]
+        model_config = ConfigDict(extra="forbid")
+
+    tool.fn_metadata.arg_model = Arguments
+    tool.parameters = Arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _span(text: str) -> timedelta:
