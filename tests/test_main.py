@@ -106,6 +106,7 @@ def test_the_version_is_printed_as_in_a_longer_command_line(muster: Run) -> None
         (("get", "stes"), "did you mean 'sets'?"),
         (("get", "shop-11"), "no cluster and no kind is called 'shop-11'; did you mean 'shop-1'?"),
         (("plan", "--now", "2026-01-02"), "'2026-01-02' is not a time such as 2026-01-02T00:00:00Z"),
+        (("drill", "--now", "9999-12-31T23:59:59Z"), "'9999-12-31T23:59:59Z' is after the year 9000"),
         (
             ("wait", "shop-1", "--for", "condition=Ready=Yes"),
             "a condition cannot be 'Yes'; it is True, False or Unknown",

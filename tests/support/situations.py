@@ -267,7 +267,7 @@ SITUATIONS: Mapping[str, Situation] = {
             "numberOfClusters 5 and tolerate k": {"apps/some.yaml": placement("some", 5) + _TOLERANT},
         },
         _chooses("c4"),
-        before={"apps/some.yaml": placement("some", 4), "clusters/c4/cluster.yaml": _TAINTED},
+        before={"apps/some.yaml": placement("some", 1), "clusters/c4/cluster.yaml": _TAINTED},
     ),
     "in place of silent ones": Situation(
         _SOME,

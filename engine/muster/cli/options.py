@@ -33,6 +33,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FILE_THERE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+#: Of an instant that may be given: so far from the end of the calendar that no duration leads past it.
+_LAST_YEAR: Final = 9000
 
 
 class InstantType(click.ParamType[datetime]):
@@ -47,7 +49,10 @@ class InstantType(click.ParamType[datetime]):
         if value == "now":
             return present()
         try:
-            return parse_time(str(value)).replace(microsecond=0)
+            instant = parse_time(str(value)).replace(microsecond=0)
+            if instant.year > _LAST_YEAR:
+                self.fail(f"{value!r} is after the year {_LAST_YEAR}.", param, ctx)
+            return instant
         except (ValueError, OverflowError):
             like = f"{value}T00:00:00Z" if try_time(f"{value}T00:00:00Z") else "2026-01-01T00:00:00Z"
             self.fail(f"{value!r} is not a time such as {like}, or 'now'.", param, ctx)

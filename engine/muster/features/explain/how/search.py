@@ -5,7 +5,7 @@ are tried smallest first: what needs no change of a declared object, a field, th
 horizons of runs, as forecasts do.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ from muster.run.progress import RunStep, doing
 #: How many rehearsals of candidates are made, and how many pairs are shown.
 MOST_TRIED: Final = 200
 _MOST_PAIRS: Final = 5
-#: How many of the nearest numbers are tried together with another change.
+#: How many of the nearest numbers are tried together with other numbers.
 _NUMBERS_OF_PAIRS: Final = 3
 #: How long a change may take to suffice, how long is waited, and how many instants are looked at.
 _SOON: Final = timedelta(minutes=1)
@@ -125,7 +125,7 @@ class _WaySearch:
             for entry in candidates:
                 if self._is_known(entry):
                     continue
-                way = self._least(entry.candidates) if isinstance(entry, Steps) else self._way(entry)
+                way = self._least(_alone(entry), _doubling)
                 if way is not None:
                     self.ways.append(way)
             if not self.ways:
@@ -142,18 +142,27 @@ class _WaySearch:
 
     def _pairs(self, candidates: Sequence[Candidate | Steps]) -> None:
         for first, second in combinations(candidates, 2):
-            ways = (self._way(one, other) for one, other in product(_nearest(first), _nearest(second)))
-            if len(self.ways) < _MOST_PAIRS and (way := next(filter(None, ways), None)) is not None:
+            if len(self.ways) < _MOST_PAIRS and (way := self._pair(first, second)) is not None:
                 self.ways.append(way)
 
-    def _least(self, steps: Sequence[Candidate]) -> Way | None:
-        """The smallest change of a number that suffices: steps that double, then halves of the last one."""
+    def _pair(self, first: Candidate | Steps, second: Candidate | Steps) -> Way | None:
+        """Two changes together. A number beside another change is the nearest or the farthest one, or then between."""
+        if isinstance(first, Steps) and isinstance(second, Steps):
+            ways = (self._way(one, other) for one, other in product(_nearest(first), _nearest(second)))
+            return next(filter(None, ways), None)
+        both = [(*one, *other) for one, other in product(_alone(first), _alone(second))]
+        return self._least(both, lambda count: (0, count - 1) if count > 1 else range(count))
+
+    def _least(self, steps: Sequence[tuple[Candidate, ...]], tries: Callable[[int], Iterable[int]]) -> Way | None:
+        """The smallest change that suffices: `tries` of so many steps, in their order, then halves of the last one."""
         below, above, way = -1, 0, None
-        while above < len(steps) and (way := self._way(steps[above])) is None:
-            below, above = above, 2 * above + 1
+        for above in tries(len(steps)):
+            if (way := self._way(*steps[above])) is not None:
+                break
+            below = above
         while way is not None and above - below > 1:
             middle = (above + below) // 2
-            nearer = self._way(steps[middle])
+            nearer = self._way(*steps[middle])
             below, above, way = (below, middle, nearer) if nearer is not None else (middle, above, way)
         return way
 
@@ -182,8 +191,21 @@ class _WaySearch:
         return None if at is None or at >= until else Way(candidates, at)
 
 
-def _nearest(entry: Candidate | Steps) -> Sequence[Candidate]:
-    return entry.candidates[:_NUMBERS_OF_PAIRS] if isinstance(entry, Steps) else (entry,)
+def _alone(entry: Candidate | Steps) -> list[tuple[Candidate, ...]]:
+    return [(step,) for step in entry.candidates] if isinstance(entry, Steps) else [(entry,)]
+
+
+def _doubling(count: int) -> Iterator[int]:
+    """Numbers of steps, of so many: the first, then twice as far each time, and the last."""
+    at = 0
+    while at < count - 1:
+        yield at
+        at = 2 * at + 1
+    yield from range(count)[-1:]
+
+
+def _nearest(entry: Steps) -> Sequence[Candidate]:
+    return entry.candidates[:_NUMBERS_OF_PAIRS]
 
 
 @contextmanager
