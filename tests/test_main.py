@@ -225,13 +225,20 @@ def test_a_detached_head_can_be_read_but_not_committed_to(tmp_path: Path, muster
 
 
 def test_what_the_system_refuses_is_no_fault_of_muster(muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = [OSError(errno.EROFS, "Read-only file system", "/fleet"), OSError(errno.ENOSPC, "No space left")]
+
     def refused(*_arguments: object, **_named: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system", "/fleet")
+        raise refusals.pop(0)
 
     monkeypatch.setattr(cli.cli, "main", refused)
     code, out, err = muster("init", "/fleet")
     assert (code, out) == (exits.REPOSITORY, "")
     assert err.startswith("error: /fleet cannot be written or read: Read-only file system\nhint: check its permissions")
+    code, _, err = muster("get")
+    assert (code, err.splitlines()[0]) == (
+        exits.REPOSITORY,
+        "error: the output or a file cannot be written or read: No space left",
+    )
 
 
 def test_a_closed_pipe_is_no_finding(muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,8 @@ def run(arguments: list[str]) -> int:
 
 
 #: What the system refuses, without a fault of ours: permissions, read-only and full disks.
-_REFUSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_REFUSED = _FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def _report_error(error: Exception) -> int:
@@ -233,8 +234,8 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, RepositoryError):
         _complain(error.message, error.hint)
         return REPOSITORY
-    if isinstance(error, OSError) and error.errno in _REFUSED and error.filename is not None:
-        path = without_secrets(os.fsdecode(error.filename), os.environ)
+    if isinstance(error, OSError) and (error.errno in _FULL or (error.errno in _REFUSED and error.filename)):
+        path = without_secrets(os.fsdecode(error.filename or "the output or a file"), os.environ)
         _complain(
             f"{path} cannot be written or read: {error.strerror}", "check its permissions, and the space on its disk"
         )

@@ -60,7 +60,7 @@ def test_the_work_tree_and_what_is_unknown(muster: Run, fleet: Repo) -> None:
     text = (fleet.path / "drills/regions.yaml").read_text()
     (fleet.path / "drills/regions.yaml").write_text(text.replace("prod-us-2", "prod-us-9"))
     code, out, err = muster("drill", "regions", "--worktree", "--repo", fleet.path, *NOON)
-    assert (code, out.splitlines()[1]) == (1, "ok: 0 domains, 0 objects")
+    assert (code, out.splitlines()[1]) == (1, "nothing to look at: 0 domains, 0 objects")
     assert "drills/regions.yaml:9:5: error MUS441: Drill/regions loses no cluster" in err
     code, out, _ = muster("test", "-k", "regions", "--repo", fleet.path, *NOON)
     assert (code, "Drill/regions loses no cluster" in out) == (1, True)

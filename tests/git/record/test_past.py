@@ -11,7 +11,7 @@ from muster.data.times import format_time
 from muster.git.open import open_snapshot
 from tests.support.commandline import Run
 from tests.support.example import NOON
-from tests.support.git import Repo
+from tests.support.git import Repo, clone
 from tests.support.living import Living
 
 DARK = NOON + timedelta(minutes=6)
@@ -133,6 +133,15 @@ def test_without_a_record_what_was_decided_is_shown(
         code, out, err = muster(*command, "--repo", str(repo.path), "--rev", commit)
         assert (code, "Unknown" in out) == (0, True)
         assert (err.count("note:"), words in err) == (1, True)
+
+
+def test_where_history_is_cut_off_before_the_run_it_is_said(
+    muster: Run, repo: Repo, outage: tuple[Repo, str], tmp_path: Path
+) -> None:
+    depth = int(repo.git("rev-list", "--count", f"{outage[1]}..HEAD")) + 1
+    shallow = clone(repo, tmp_path / "shallow", "--no-local", f"--depth={depth}")
+    _, _, err = muster("get", "--repo", shallow.path, "--rev", outage[1])
+    assert err.startswith("note: this clone's history does not reach the last run before")
 
 
 def test_a_record_that_is_not_here_is_fetched(

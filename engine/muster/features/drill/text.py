@@ -34,7 +34,8 @@ def print_result(result: DrillResult) -> None:
         print_table(["LOST", *(_column(columns[n]) for n in shown)], table)
         left = _left(len(rows) - len(busy), len(columns) - len(shown))
     else:
-        left = f"ok: {counted(len(rows), 'domain')}, {counted(len(columns), 'object')}"
+        fine = "ok" if rows and columns else "nothing to look at"
+        left = f"{fine}: {counted(len(rows), 'domain')}, {counted(len(columns), 'object')}"
     if left:
         sys.stdout.write(left + "\n")
 

@@ -83,13 +83,17 @@ def explain(
     with options.usage_errors(UnknownKind):
         page = page_of(target)
     if page is not None:
+        if output != "text" or cause is not None or how:
+            raise click.UsageError(f"{target} is a description, as text alone: KIND/NAME is an object.")
         sys.stdout.write(page)
         return 0
     (target,) = completion.with_kinds(target)
     is_named = options.object_matcher(target)
     if cause is not None:
-        if supposed or source.worktree or source.rev:
-            raise click.UsageError("--cause is about a range of commits: not with --rev, --worktree or a supposition.")
+        if supposed or source.worktree or source.rev or how:
+            raise click.UsageError(
+                "--cause is about a range of commits: not with --how, --rev, --worktree or a supposition."
+            )
         return _cause(source, cause, target, field, output)
     if how:
         if supposed or source.worktree:

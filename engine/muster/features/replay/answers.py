@@ -1,5 +1,6 @@
 """The answers of `muster replay` as text and as JSON data: repeated runs, and the rows of a setting."""
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
@@ -139,11 +140,15 @@ def swept_text(swept: Swept) -> str:
     return "".join((table, "\n", *(f"{line}\n" for line in lines)))
 
 
+def _shown(value: Tree) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _cells(row: SweepRow, fact: Counts) -> list[str]:
     counts = row.counts
     earlier = None if row.value is None else middle(counts.earlier(fact))
     return [
-        "as it was" if row.value is None else str(row.value),
+        "as it was" if row.value is None else _shown(row.value),
         str(len(counts.outages)),
         _lead(earlier),
         str(counts.false_alarms),

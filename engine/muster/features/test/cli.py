@@ -219,7 +219,8 @@ def _run(
     unsound = [finding for finding in fleet.sorted_findings() if finding.object and finding.object.kind == "PolicyTest"]
     code = report(unsound, err=False)
     if not results and tests is None:
-        click.echo("no PolicyTest and no Drill here; --builtin runs those of the built-in policies", err=True)
+        those = f" whose name, or that of a case, has {query.only!r}" if query.only else ""
+        click.echo(f"no PolicyTest and no Drill here{those}; --builtin runs those of the built-in policies", err=True)
         return 1
     if covered is not None:
         _tell(covered)

@@ -22,7 +22,16 @@ from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.record.heartbeats import heartbeat_of
 from muster.git.record.reading import Heard, read_record
 from muster.git.record.storing import fetch_records, heard_ref
-from muster.git.repository import Repository, has_derived, is_ancestor, list_refs, open_repository, ref_tip, resolve
+from muster.git.repository import (
+    Repository,
+    has_derived,
+    is_ancestor,
+    list_refs,
+    open_repository,
+    ref_tip,
+    resolve,
+    shallow_commits,
+)
 from muster.git.snapshot import CommitSnapshot
 from muster.git.store.objects import format_of
 
@@ -34,12 +43,13 @@ _UNRECORDED = AgentRefs((), Agents(unrecorded=True))
 class KnownThen:
     """What was known at a past commit: the last `run` at or before it, None if there was none, and what it heard; else
     `findings` say why that is not known, and none if it recorded nothing. `reporting`: some agents had reported by
-    then."""
+    then. `cut_off`: the history of this clone does not reach the run."""
 
     run: EngineCommit | None
     heard: Heard | None = None
     findings: tuple[Finding, ...] = ()
     reporting: bool = False
+    cut_off: bool = False
 
     @property
     def refs(self) -> AgentRefs:
@@ -68,6 +78,11 @@ class KnownThen:
     @property
     def note(self) -> str:
         """What to tell once; empty if all is known."""
+        if self.cut_off:
+            return (
+                "this clone's history does not reach the last run before: when it decided is not known"
+                " (git fetch --unshallow)"
+            )
         if self.heard is not None or not self.reporting:
             return ""
         shown = "what depends on agents is shown as it was decided"
@@ -98,7 +113,8 @@ def past_of(repository: Repository, commit: str, now: datetime | None, *, ask: b
     if not gone_on and (run is None or now is None or now > run.now):
         return None
     if run is None or not run.heard:
-        return KnownThen(run, reporting=bool(recorded_clusters(repository, evaluated)))
+        cut_off = run is None and has_derived(repository, evaluated) and bool(shallow_commits(repository))
+        return KnownThen(run, reporting=bool(recorded_clusters(repository, evaluated)), cut_off=cut_off)
     record = read_record(repository, run)
     if record.heard is None and ask:
         for remote in remotes(repository):

@@ -81,6 +81,8 @@ def goal_of(fleet: Fleet, held: Iterable[Held], id_: ObjectId, field: str) -> Go
     if (fact := facts_of(body).get(effect)) is not None and fact.sort in ("taint", "remedy"):
         return Goal(id_, effect, f"{id_}: {effect} is applied", _never, already=True, since=_added(body, effect))
     there = [*types, *(one.effect for one in of_object), *sorted(chosen_of(fleet, id_))]
+    if not there:
+        raise NoGoal(f"--how: {id_} has nothing to reach: no condition, and no effect that is held")
     if not field or named:
         raise NoGoal(f"--how: name what {id_} is to reach: {few(there)}")
     hint = did_you_mean(type_, there) or (f"there are {few(there)}" if there else "")
