@@ -132,7 +132,9 @@ def swept_text(swept: Swept) -> str:
     table = table_text(["VALUE", "OUTAGES", "EARLIER", "FALSE ALARMS", "MOVES", "HELD"], rows)
     lines = [f"{swept.setting.text} in {counted(swept.runs, 'run')}; a false alarm ended within {brief(swept.alarm)}"]
     if swept.unrecorded:
-        lines.append(f"{counted(swept.unrecorded, 'run')} without a record: what agents said then is not known")
+        lines.append(
+            f"{counted(swept.unrecorded, 'run')} without a record, not counted: what agents said then is not known"
+        )
     if swept.unwatched:
         lines.append(f"no muster watch ran before {counted(swept.unwatched, 'run')}: nothing is tried in between")
     if not swept.complete:

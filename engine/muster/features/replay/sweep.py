@@ -113,7 +113,8 @@ def _counted(
         value.begin(trial)
         rerun = Rerun(repository, trial, value.suppose, stopped)
         for run in rerun.runs(start, past):
-            tally.see(run.now, run.settled)
+            if run.recorded:  # the row of the past does not count the others, either
+                tally.see(run.now, run.settled)
             done += run.past is not None
     return tally.counts(alarm) if done == len(past) else None, rerun.unwatched
 

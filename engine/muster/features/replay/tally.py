@@ -41,13 +41,16 @@ class Tally:
     moves: int = 0
     held: int = 0
     _open: dict[ObjectId, datetime] = field(default_factory=dict)
-    _holding: Collection[tuple[ObjectId, str]] = ()
+    _holding: Collection[tuple[ObjectId, str]] | None = None
 
     def see(self, now: datetime, settled: Settled) -> None:
-        """Count what a run changed, and the effects that it holds and the run before did not."""
+        """Count what a run changed, and the effects that it begins to hold: all others were held before the first."""
         for change in settled.changes:
             self._see_change(now, change)
         holding = {(held.object, held.effect) for held in settled.last.fleet.held}
+        if self._holding is None:
+            begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
+            self._holding = holding - begun
         self.held += len(holding - set(self._holding))
         self._holding = holding
 
