@@ -25,10 +25,12 @@ def test_the_first_signal_asks_and_the_second_ends_work_that_goes_on(number: int
 
 
 def test_a_terminal_interrupts_git_too() -> None:
-    killed = KilledError("cat-file", -signal.SIGINT)
+    def killed() -> None:
+        raise KilledError("cat-file", -signal.SIGINT)
+
     with until_stopped(Event()) as stopped:
         signal.raise_signal(signal.SIGINT)
-        raise killed
+        killed()
     assert stopped.code == 130
     with pytest.raises(KilledError), until_stopped(Event()):
-        raise killed
+        killed()

@@ -23,9 +23,9 @@ from muster.dataclass import dataclass
 from muster.features.explain.explain import NothingDecided, decided_values
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.git.changes import Blob, changed_paths
-from muster.run.changes.changes import leaves
 from muster.run.incremental import Wanted
 from muster.run.progress import RunStep, doing
+from muster.run.transitions.transitions import leaves
 
 _T = TypeVar("_T")
 #: How many smaller sets are tried after one was found, to know whether it is the smallest.
