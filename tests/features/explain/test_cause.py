@@ -133,13 +133,15 @@ def test_the_set_causes_it_and_no_proper_subset_does(
 def test_lines_of_a_file(tmp_path: Path) -> None:
     repo = base(tmp_path / "fleet")
     start = repo.tip()
-    text = "# Now more of them.\n" + placement("some", 4).replace(
-        "namespace: apps}", "namespace: apps, labels: {a: b}}"
+    text = (
+        "# Now more of them.\n"
+        + "# Many like this.\n" * 1000
+        + placement("some", 4).replace("namespace: apps}", "namespace: apps, labels: {a: b}}")
     )
     repo.commit({"apps/some.yaml": text})
     found = cause_of(repo, start, SOME, "numberOfSelectedClusters")
     (change,) = found.changes
-    assert (change.path, change.line) == ("apps/some.yaml", 7)
+    assert (change.path, change.line) == ("apps/some.yaml", 1007)
     assert (change.removed, change.added) == (("  numberOfClusters: 2\n",), ("  numberOfClusters: 4\n",))
 
 

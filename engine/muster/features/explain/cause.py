@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, takewhile
 from math import comb
 from typing import Final, Generic, TypeVar
 
@@ -65,6 +65,7 @@ class _FilesAtEnds:
 
     before: Mapping[str, bytes | None]
     after: Mapping[str, bytes | None]
+    _cut: dict[str, list[tuple[ChangedLines | None, Sequence[str]]]] = field(default_factory=dict)
 
     def with_lines(self, chosen: Collection[ChangedLines]) -> dict[str, bytes | None]:
         """The files with these changes alone."""
@@ -84,13 +85,11 @@ class _FilesAtEnds:
                 for line in (change.added if change is not None and key in chosen else old)
             )
 
-    def _blocks(self, path: str) -> Iterator[tuple[ChangedLines | None, Sequence[str]]]:
+    def _blocks(self, path: str) -> list[tuple[ChangedLines | None, Sequence[str]]]:
         """The blocks of a file, with what each is replaced by; None for the same lines."""
-        old, new = (_lines(content) for content in (self.before[path], self.after[path]))
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            line = (j1 if j2 > j1 else i1) + 1
-            same = tag == "equal"
-            yield None if same else ChangedLines(path, line, tuple(old[i1:i2]), tuple(new[j1:j2])), old[i1:i2]
+        if path not in self._cut:
+            self._cut[path] = list(_blocks(path, _lines(self.before[path]), _lines(self.after[path])))
+        return self._cut[path]
 
     def changes(self, path: str) -> list[ChangedLines]:
         """The changes of a file, each for itself."""
@@ -100,6 +99,24 @@ class _FilesAtEnds:
             gone = self.after[path] is None
             return [ChangedLines(path, 1, lines if gone else (), () if gone else lines, "removed" if gone else "added")]
         return [change for change, _ in self._blocks(path) if change is not None]
+
+
+def _blocks(path: str, old: list[str], new: list[str]) -> Iterator[tuple[ChangedLines | None, Sequence[str]]]:
+    first = _beginning(old, new)
+    last = _beginning(old[first:][::-1], new[first:][::-1])
+    yield None, old[:first]
+    inner = (old[first : len(old) - last], new[first : len(new) - last])
+    # In a long text, lines that are there often begin no match of their own: comparing each with each takes minutes.
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *inner).get_opcodes():
+        lines = tuple(inner[0][i1:i2])
+        line = first + (j1 if j2 > j1 else i1) + 1
+        yield None if tag == "equal" else ChangedLines(path, line, lines, tuple(inner[1][j1:j2])), lines
+    yield None, old[len(old) - last :]
+
+
+def _beginning(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines are the same from the first one on."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _lines(content: bytes | None) -> list[str]:
