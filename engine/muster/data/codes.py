@@ -203,7 +203,8 @@ class Code(StrEnum):
     INVALID_OBJECT = ("MUS207", _E, "invalid object",
         "The object violates a rule of its schema.")
     UNKNOWN_REFERENCE = ("MUS210", _W, "unknown reference",
-        "The object names another one that does not exist.")
+        "The object names another one that does not exist, or lacks what it would need to be used, such as a sink "
+        "without a URL or a key.")
     EXPLICIT_EMPTY_VALUE = ("MUS220", _W, "explicit empty value",
         "An empty selector or list means the same as an absent one, often the opposite of what you expect: a Remedy "
         "with `decisionMatches: []` acts at once on all its clusters. Remove the field if you mean that.")

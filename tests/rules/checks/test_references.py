@@ -132,6 +132,13 @@ SINK = "{name: hook, type: webhook, url: 'http://127.0.0.1:1'}"
         (SINKS % SINK, "hook", ""),
         (SINKS % SINK, "hook, hok", "n.yaml:4:68: warning MUS210: there is no sink 'hok' in Fleet.spec.notifications"),
         ("", "hook", "n.yaml:4:62: warning MUS210: there is no sink 'hook'"),
+        (
+            SINKS % "{name: hook, type: pagerduty}",
+            "hook",
+            "MUS210: the sink 'hook' has no credentialsFrom",
+        ),
+        (SINKS % "{name: hook, type: slack}", "hook", "the sink 'hook' has no url or urlFrom, so what is for it waits"),
+        (SINKS % f"{SINK}, {SINK}", "hook", "two sinks are called 'hook', and the first one counts"),
         (SINKS % SINK.replace("webhook", "wbhook"), "hok", ""),  # nobody knows what its sinks are to be
         ((SINKS % "{name: hook, url: 'http://127.0.0.1:1'}").replace("notifications", "pulses"), "hook", "'hook'"),
     ],

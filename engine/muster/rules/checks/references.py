@@ -15,6 +15,7 @@ from muster.data.kinds import (
     CALENDAR,
     CLUSTER_CLAIM,
     CLUSTER_POOL,
+    FLEET,
     MANAGED_CLUSTER_SET_BINDING,
     NOTIFICATION_POLICY,
     PLACEMENT,
@@ -35,6 +36,8 @@ from muster.rules.projections.policy import for_each
 from muster.rules.projections.sources import SOURCES
 from muster.rules.rollouts.lint import rollout_findings
 
+#: Types of sinks that have a URL of their own, and need a key.
+_PAGERS: Final = ("pagerduty", "opsgenie")
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
 #: How to get the policy that keeps one taint from a failure through the silence.
@@ -64,6 +67,7 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
     yield from rollout_findings(fleet)
     yield from _quiet_hours(fleet)
     yield from _sinks(fleet)
+    yield from _incomplete_sinks(fleet)
 
 
 def _quiet_hours(fleet: FleetWithPolicies) -> Iterator[Finding]:
@@ -91,6 +95,25 @@ def _sinks(fleet: FleetWithPolicies) -> Iterator[Finding]:
                     message = f"there is no sink {name!r} in Fleet.spec.{place}.sinks, so what is for it waits"
                     at: At = ("spec", "sinks", position)
                     yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, did_you_mean(str(name), sinks))
+
+
+def _incomplete_sinks(fleet: FleetWithPolicies) -> Iterator[Finding]:
+    """Yield a warning for each sink of notifications that cannot deliver, whatever its variables hold, and for each
+    whose name another one has."""
+    for obj in _written(fleet, FLEET) if fleet.settings.obeyed else ():
+        names = list[str]()
+        for position, sink in enumerate(mappings_at(obj.spec, "notifications", "sinks")):
+            at: At = ("spec", "notifications", "sinks", position)
+            sort, name = str(sink.get("type")), str(sink.get("name"))
+            wanted: list[tuple[str, ...]] = [("credentialsFrom",)] if sort in _PAGERS else [("url", "urlFrom")]
+            wanted += [("from",), ("to",)] if sort == "email" else []
+            for missing in [" or ".join(fields) for fields in wanted if not any(map(sink.get, fields))]:
+                message = f"the sink {name!r} has no {missing}, so what is for it waits"
+                yield finding_at(obj, at, Code.UNKNOWN_REFERENCE, message, "add the field")
+            if name in names:
+                message = f"two sinks are called {name!r}, and the first one counts"
+                yield finding_at(obj, (*at, "name"), Code.UNKNOWN_REFERENCE, message, "give each a name of its own")
+            names.append(name)
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
