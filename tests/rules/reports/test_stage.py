@@ -229,3 +229,14 @@ def test_what_came_in_time_counts_when_its_generation_is_reached(tmp_path: Path)
     edited = {**young, "spec": {"hubAcceptsClient": True, "managedClusterClientConfigs": configs}}
     late = run(tmp_path, {"c1.yaml": edited}, NOON + timedelta(minutes=40))
     assert verdict(late, "x") == "Accepted"
+
+
+def test_a_verdict_about_a_cluster_that_could_never_be_read_says_when_it_changes(tmp_path: Path) -> None:
+    run(tmp_path, {"fleet.yaml": FLEET, "c0.yaml": {**CLUSTER, "metadata": {"name": "c0"}}})
+    broken = {**CLUSTER, "spec": {"hubAcceptsClient": 7}}
+    later = NOON + timedelta(seconds=1)
+    first = run(tmp_path, {"c1.yaml": broken, "r.yaml": report("r", 9, 1, "True")}, later)
+    assert (verdict(first, "r"), first.horizon) == ("FutureGeneration", later + timedelta(seconds=1))
+    again = run(tmp_path, {}, later + timedelta(seconds=1))
+    assert verdict(again, "r") == "BeforeObject"
+    assert run(tmp_path, {}, later + timedelta(seconds=5)).files == {}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from muster.data.times import format_duration, later, second_at
+from muster.data.times import earliest, format_duration, later, second_after, second_at
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.reports import Accepted, ReportPayload, same_report
@@ -69,7 +69,8 @@ class ParsedReport(ReportPayload):
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What a report is compared with: the object's name, its cluster and its generation (None if it does not exist),
-    the adapter's stored report, the instant, the limits, and the object's creation (None: unknown)."""
+    the adapter's stored report, the instant, the limits, and the object's creation (None: unknown). `unrecorded`: that
+    is the present instant, until the object's file can be read."""
 
     target: str
     cluster: str
@@ -78,6 +79,7 @@ class Situation:
     now: datetime
     limits: Limits
     since: datetime | None = None
+    unrecorded: bool = False
 
 
 Rule: TypeAlias = Callable[[ParsedReport, Situation], Verdict | None]
@@ -93,7 +95,10 @@ def judge(report: ParsedReport, situation: Situation) -> Verdict:
     in_its_namespace = situation.generation is not None and report.namespace == situation.cluster
     if in_its_namespace and stored is not None and same_report(stored.spec, report.spec):
         return replace(_ACCEPTED, repeated=True)
-    return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _ACCEPTED)
+    verdict = next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _ACCEPTED)
+    if situation.unrecorded and report.time >= situation.now:
+        return replace(verdict, horizon=earliest(verdict.horizon, second_after(report.time)))
+    return verdict
 
 
 _ACCEPTED = Verdict(ACCEPTED, "The report counts.")

@@ -187,7 +187,8 @@ def _situation(
     since = None if generation is None else creation_time(view, traits, target, now)
     if stored is not None and since is not None and stored.time < since:
         stored = None  # it was about an earlier object
-    return Situation(str(target), cluster, generation, stored, now, limits, since)
+    unrecorded = since == now and target in view.broken
+    return Situation(str(target), cluster, generation, stored, now, limits, since, unrecorded)
 
 
 def _spec_changes(view: View, rules: InForce, now: datetime) -> Iterator[Decision]:
