@@ -118,14 +118,14 @@ def _explain(
         run = evaluate_reading(reading, now, options.wanted(target), witness)
     id_ = options.find_one(run, target, is_named)
     with options.usage_errors(NothingDecided):
-        found = explain(run, witness, id_, field)
+        explanation = explain(run, witness, id_, field)
     blame = blame_in(reading, now)
     sys.stdout.write(
-        explanation_text(found, blame)
+        explanation_text(explanation, blame)
         if output == "text"
-        else document_text(explanation_document(found, blame), output)
+        else document_text(explanation_document(explanation, blame), output)
     )
-    return report([one for one in reported_findings(run) if one.object == id_])
+    return report([finding for finding in reported_findings(run) if finding.object == id_])
 
 
 def _how(source: options.Source, target: str, field: str, output: str) -> int:
@@ -168,15 +168,15 @@ def _cause(source: options.Source, range_: str, target: str, field: str, output:
         repository, heard = reading.repository, reading.heard
         if repository is None or heard is None:
             raise RepositoryError("there are no commits here", "run it in a fleet repository with commits")
-        start, end = (evaluated_commit(repository, resolve(repository, one)) for one in (before, after))
+        start, end = (evaluated_commit(repository, resolve(repository, name)) for name in (before, after))
         with rehearsal(repository, start, heard) as trial:
             is_named = options.object_matcher(target)
             fleets = (assemble(CommitSnapshot(repository, commit, heard.refs, heard.agents)) for commit in (start, end))
             ids = {id_ for fleet in fleets for id_ in (*fleet.objects, *fleet.previous)}
             id_ = options.one_of(ids, target, is_named)
             with options.usage_errors(NothingDecided):
-                found = find_cause(trial, end, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
-    sys.stdout.write(cause_text(found, id_) if output == "text" else document_text(cause_document(found, id_), output))
+                cause = find_cause(trial, end, id_, field, source.now, options.wanted(target) or NOTHING_WANTED)
+    sys.stdout.write(cause_text(cause, id_) if output == "text" else document_text(cause_document(cause, id_), output))
     return 0
 
 

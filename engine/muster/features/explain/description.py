@@ -87,7 +87,8 @@ def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]
     yield from _section("Reports", _reports(run, id_))
     yield from _section("Decisions", _decisions(run, id_, decisions))
     yield from _section(
-        "Findings", (printable(f"{one.code}: {one.message}") for one in run.findings if one.object == id_)
+        "Findings",
+        (printable(f"{finding.code}: {finding.message}") for finding in run.findings if finding.object == id_),
     )
     if past is not None:
         yield from _section("Events", _events(past))
@@ -140,15 +141,18 @@ def _since(value: Tree, now: datetime) -> str:
     return "-" if moment is None else age(moment, now)
 
 
-def _conditions(found: Sequence[ConditionSummary], now: datetime) -> Iterator[str]:
-    cells = [[one.type, one.status, _since(one.since, now), one.reason or "-"] for one in found]
+def _conditions(conditions: Sequence[ConditionSummary], now: datetime) -> Iterator[str]:
+    cells = [
+        [condition.type, condition.status, _since(condition.since, now), condition.reason or "-"]
+        for condition in conditions
+    ]
     heading, *lines = _table(["TYPE", "STATUS", "AGE", "REASON"], cells)
-    for one, line in zip(found, lines, strict=True):
-        if one is found[0]:
+    for condition, line in zip(conditions, lines, strict=True):
+        if condition is conditions[0]:
             yield heading
         yield line
-        yield from _below(one.message)
-        yield from _below(_by(one.decision))
+        yield from _below(condition.message)
+        yield from _below(_by(condition.decision))
 
 
 def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> list[str]:
@@ -185,10 +189,10 @@ def _stages(body: Tree) -> Iterator[str]:
 
 
 def _held(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
-    for one in fleet.held:
-        if one.object == id_:
-            yield printable(short_label(one.effect))
-            yield from _below(one.reason)
+    for effect in fleet.held:
+        if effect.object == id_:
+            yield printable(short_label(effect.effect))
+            yield from _below(effect.reason)
 
 
 def _leases(summary: ClusterSummary, now: datetime) -> Iterator[str]:
@@ -218,7 +222,7 @@ def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> I
     """The decided fields other than conditions, taints and bookkeeping, and the clusters that a Placement chooses."""
     if PLACEMENT.has(id_):
         choices = why(run.fleet, run.now, id_)
-        chosen = [one.cluster for one in choices if one.selected]
+        chosen = [choice.cluster for choice in choices if choice.selected]
         yield from paragraph(
             printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  "
         )
@@ -233,7 +237,7 @@ def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> I
 def _shown(value: Tree) -> str:
     """A scalar, or a list of scalars; empty for anything deeper."""
     values = value if isinstance(value, list) else [value]
-    return ", ".join(map(str, values)) if all(isinstance(one, str | int | float) for one in values) else ""
+    return ", ".join(map(str, values)) if all(isinstance(element, str | int | float) for element in values) else ""
 
 
 def _events(past: ObjectHistory) -> Iterator[str]:
@@ -242,8 +246,12 @@ def _events(past: ObjectHistory) -> Iterator[str]:
     if not shown:
         return
     cells = [
-        [age(one.at, past.until), one.commit[:7], one.text if one.source else f"{one.text}, by {one.author}"]
-        for one in shown
+        [
+            age(transition.at, past.until),
+            transition.commit[:7],
+            transition.text if transition.source else f"{transition.text}, by {transition.author}",
+        ]
+        for transition in shown
     ]
     yield from _table(["AGE", "COMMIT", "WHAT"], cells)
     if len(past.transitions) > len(shown):

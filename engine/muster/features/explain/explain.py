@@ -64,26 +64,28 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     placement = _placement(fleet, id_)
     choices = why(fleet, run.now, placement) if placement is not None else ()
     if not field:
-        fields = tuple(one() for label, one in everything if not _is_bookkeeping(label))
+        fields = tuple(make() for label, make in everything if not _is_bookkeeping(label))
         if not fields and not choices:
             raise NothingDecided(f"nothing is decided about {id_}")
         return Explanation(id_, run.now, fields, choices)
-    if named := tuple(one for one in choices if one.cluster == field):
+    if named := tuple(choice for choice in choices if choice.cluster == field):
         return Explanation(id_, run.now, (), named)
     if (revision := _revision(run, id_, field)) is not None:
         return Explanation(id_, run.now, (revision,))
-    found = tuple(one() for label, one in everything if _is_named(label, field))
-    if not found:
-        found = tuple(_of_decision(reader, seen, decision)[1]() for decision in decisions if _has_key(decision, field))
-    if not found:
+    matching = tuple(make() for label, make in everything if _is_named(label, field))
+    if not matching:
+        matching = tuple(
+            _of_decision(reader, seen, decision)[1]() for decision in decisions if _has_key(decision, field)
+        )
+    if not matching:
         labels = [label for label, _ in everything if not _is_bookkeeping(label)]
         hint = did_you_mean(field, [label.rpartition("[")[2].rstrip("]") for label in labels])
         raise NothingDecided(
             f"{id_} has no decided field {field!r}; {hint or f'there are {few(labels)}' if labels else ''}".rstrip("; ")
         )
     # The condition has upstream's text, which blames predicates; the clusters' own reasons are exact.
-    exact = choices if any(one.label == _SATISFIED for one in found) else ()
-    return Explanation(id_, run.now, found, exact)
+    exact = choices if any(explained.label == _SATISFIED for explained in matching) else ()
+    return Explanation(id_, run.now, matching, exact)
 
 
 def decided_values(run: Run, id_: ObjectId, field: str) -> dict[str, Tree]:
@@ -121,7 +123,7 @@ def _timeless(value: Tree) -> Tree:
 
 def _revision(run: Run, id_: ObjectId, cluster: str) -> Explained | None:
     """Why a cluster of a Rollout has its revision; None for another object, or no cluster of it."""
-    rollout = next((one for one in run.fleet.compiled.of(Rollout) if one.id == id_), None)
+    rollout = next((candidate for candidate in run.fleet.compiled.of(Rollout) if candidate.id == id_), None)
     if rollout is None or cluster not in clusters_of_rollout(run.fleet, rollout):
         return None
     until = next((made.horizon for made in run.fleet.decisions(id_).values() if made.horizon is not None), None)
@@ -143,10 +145,10 @@ def _is_bookkeeping(label: str) -> bool:
 
 def _is_named(label: str, field: str) -> bool:
     """Does `field` match a label: the whole path, its beginning, a step, or the key in its brackets?"""
-    wanted, known = field.casefold(), label.casefold()
-    if known == wanted or known.startswith((f"{wanted}.", f"{wanted}[")):
+    wanted, name = field.casefold(), label.casefold()
+    if name == wanted or name.startswith((f"{wanted}.", f"{wanted}[")):
         return True
-    path, _, key = known.removesuffix("]").partition("[")
+    path, _, key = name.removesuffix("]").partition("[")
     return wanted in (key, key.rpartition("/")[2], f"{path.rpartition('.')[2]}[{key}]") or wanted in path.split(".")
 
 
@@ -160,12 +162,12 @@ def _has_key(decision: Decision, field: str) -> bool:
 
 def _latest(witness: Witness, id_: ObjectId) -> dict[tuple[ObjectId, At], Evaluation]:
     """The last evaluation of each expression about an object, which decided, in their order."""
-    found: dict[tuple[ObjectId, At], Evaluation] = {}
-    for one in witness.seen:
-        if one.object == id_:
-            found.pop((one.policy, one.at), None)
-            found[one.policy, one.at] = one
-    return found
+    latest: dict[tuple[ObjectId, At], Evaluation] = {}
+    for evaluation in witness.seen:
+        if evaluation.object == id_:
+            latest.pop((evaluation.policy, evaluation.at), None)
+            latest[evaluation.policy, evaluation.at] = evaluation
+    return latest
 
 
 def _of_decision(reader: Reader, seen: _Seen, decision: Decision) -> _Entry:
@@ -177,10 +179,10 @@ def _of_decision(reader: Reader, seen: _Seen, decision: Decision) -> _Entry:
     )
 
 
-def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, one: Held | Pulse) -> _Entry:
+def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, event: Held | Pulse) -> _Entry:
     label = f"{sort} {name}"
     return label, lambda: _explained(
-        reader, seen, one.because, sort=sort, label=label, value=one.reason, since=None, until=one.horizon
+        reader, seen, event.because, sort=sort, label=label, value=event.reason, since=None, until=event.horizon
     )
 
 
@@ -211,7 +213,9 @@ def _explained(
 ) -> Explained:
     rule_of, rule_at = _rule(because)
     policies = {read.object for read in because.inputs if read.object is not None}
-    evaluated = list(_evaluated(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))
+    evaluated = list(
+        _evaluated(reader, [candidate for key, candidate in seen.items() if key[0] in policies], rule_of, rule_at)
+    )
     reads, other_reads = dict[Read, None](), dict[Read, None]()
     for rule, evaluation in evaluated:
         (reads if rule.decides else other_reads).update(dict.fromkeys(reader.of_evaluation(evaluation)))
@@ -237,34 +241,51 @@ def _evaluated(
     reader: Reader, evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At
 ) -> Iterator[tuple[EvaluatedRule, Evaluation]]:
     decisive = _decisive(evaluations, rule_of, rule_at)
-    for one in evaluations:
-        assert one.result.trace is not None
-        decides = (one.policy, one.at) in decisive
-        gave = f"error: {one.result.error.message}" if one.result.error else shown(one.result.value)
-        source = reader.source(one.policy)
-        title = title_of(source.spec if source is not None else {}, one.at)
-        yield EvaluatedRule(title, reader.place(one.policy, one.at), one.result.trace, gave, decides), one
+    for evaluation in evaluations:
+        assert evaluation.result.trace is not None
+        decides = (evaluation.policy, evaluation.at) in decisive
+        gave = (
+            f"error: {evaluation.result.error.message}" if evaluation.result.error else shown(evaluation.result.value)
+        )
+        source = reader.source(evaluation.policy)
+        title = title_of(source.spec if source is not None else {}, evaluation.at)
+        yield (
+            EvaluatedRule(
+                title, reader.place(evaluation.policy, evaluation.at), evaluation.result.trace, gave, decides
+            ),
+            evaluation,
+        )
 
 
 def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At) -> set[tuple[ObjectId, At]]:
     """The expressions that made the rule hold, and the variables that they read, without those of its message. For a
     rule without a condition: those of the rules before it, which did not hold."""
-    of_policy = [one for one in evaluations if one.policy == rule_of and one.at[-1] in _DECISIVE_FIELDS]
-    chosen = [one for one in of_policy if one.at[: len(rule_at)] == rule_at]
-    if not any(one.at[-1] in _CONDITION_FIELDS for one in chosen):
-        chosen += [one for one in of_policy if one.at[-1] in _CONDITION_FIELDS and one.at[1] == "rules"]
-    found = {(one.policy, one.at) for one in chosen}
+    of_policy = [
+        evaluation
+        for evaluation in evaluations
+        if evaluation.policy == rule_of and evaluation.at[-1] in _DECISIVE_FIELDS
+    ]
+    chosen = [evaluation for evaluation in of_policy if evaluation.at[: len(rule_at)] == rule_at]
+    if not any(evaluation.at[-1] in _CONDITION_FIELDS for evaluation in chosen):
+        chosen += [
+            evaluation
+            for evaluation in of_policy
+            if evaluation.at[-1] in _CONDITION_FIELDS and evaluation.at[1] == "rules"
+        ]
+    decisive = {(evaluation.policy, evaluation.at) for evaluation in chosen}
     wanted = set[str]()
-    for one in reversed(evaluations):  # a variable stands before what reads it
-        if (one.policy, one.at) in found or (one.at[:2] == VARIABLES_AT and one.at[2] in wanted):
-            found.add((one.policy, one.at))
-            wanted.update(str(read.steps[0]) for read in _variables(one))
-    return found
+    for evaluation in reversed(evaluations):  # a variable stands before what reads it
+        if (evaluation.policy, evaluation.at) in decisive or (
+            evaluation.at[:2] == VARIABLES_AT and evaluation.at[2] in wanted
+        ):
+            decisive.add((evaluation.policy, evaluation.at))
+            wanted.update(str(read.steps[0]) for read in _variables(evaluation))
+    return decisive
 
 
-def _variables(one: Evaluation) -> Iterator[FieldAccess]:
+def _variables(evaluation: Evaluation) -> Iterator[FieldAccess]:
     """The variables of its policy that an expression reads."""
-    for read in accesses(one.program.node).values():
+    for read in accesses(evaluation.program.node).values():
         if read.variable == "variables" and read.steps:
             yield read
 

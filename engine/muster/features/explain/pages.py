@@ -37,16 +37,16 @@ def page_of(target: str) -> str | None:
 
 
 def _page(kind: Kind, steps: list[str]) -> str:
-    found = _Field(schema_of(kind), schema_of(kind))
+    current = _Field(schema_of(kind), schema_of(kind))
     for number, step in enumerate(steps):
-        fields = found.fields
+        fields = current.fields
         if step not in fields:
             where = ".".join((kind.name, *steps[:number]))
             raise UnknownKind(f"{where} has no field {step!r}; {did_you_mean(step, fields)}".rstrip("; "))
-        found = fields[step]
-    title = f"{'.'.join((kind.name, *steps))}: {found.type}" if steps else f"{kind.name} ({kind.api_version})"
-    lines = [title, "", fill(str(found.schema.get("description") or "Not described."), _WIDTH)]
-    if fields := found.fields:
+        current = fields[step]
+    title = f"{'.'.join((kind.name, *steps))}: {current.type}" if steps else f"{kind.name} ({kind.api_version})"
+    lines = [title, "", fill(str(current.schema.get("description") or "Not described."), _WIDTH)]
+    if fields := current.fields:
         lines += ["", "Fields:", *(f"  {name}: {field.type}" for name, field in sorted(fields.items()))]
     return "\n".join(lines) + "\n"
 
@@ -61,14 +61,14 @@ class _Field:
     @classmethod
     def resolved(cls, schema: Tree, document: Mapping[str, Tree]) -> Self:
         """Follow references; what is beside a reference overrides what it refers to."""
-        found = dict(schema) if isinstance(schema, Mapping) else {}
-        while isinstance(reference := found.pop("$ref", None), str):
+        resolved = dict(schema) if isinstance(schema, Mapping) else {}
+        while isinstance(reference := resolved.pop("$ref", None), str):
             file, _, pointer = reference.partition("#/")
             document = load_schema(file) if file else document
             common = dig(document, *pointer.split("/"))
-            fields = {**mapping_at(common, "properties"), **mapping_at(found, "properties")}
-            found = {**(common if isinstance(common, Mapping) else {}), **found, "properties": fields}
-        return cls(found, document)
+            fields = {**mapping_at(common, "properties"), **mapping_at(resolved, "properties")}
+            resolved = {**(common if isinstance(common, Mapping) else {}), **resolved, "properties": fields}
+        return cls(resolved, document)
 
     @property
     def fields(self) -> Mapping[str, Self]:

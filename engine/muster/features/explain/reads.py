@@ -57,12 +57,12 @@ class Reader:
         """The place of a field's present value: in a file of people or agents, or in the derived file. For an unset
         field the nearest ancestor in the former. None if no file has the value: this run decided it."""
         obj, value = self.source(id_), self._leaf(self._whole(id_), at, id_)
-        own = self._leaf(obj.body, at, id_) if obj is not None and _is_written(obj, at) else _MISSING
-        if obj is not None and own is not _MISSING and own == value:
+        leaf = self._leaf(obj.body, at, id_) if obj is not None and _is_written(obj, at) else _MISSING
+        if obj is not None and leaf is not _MISSING and leaf == value:
             return place_of(obj.parts, at)
         if value is not _MISSING and value == self._leaf(self._fleet.previous.get(id_), at, id_):
             return place_of(self._derived(id_), at)
-        if obj is None or not obj.parts or (own is _MISSING and (value is not _MISSING or self._is_decided(id_, at))):
+        if obj is None or not obj.parts or (leaf is _MISSING and (value is not _MISSING or self._is_decided(id_, at))):
             return None
         return place_of(obj.parts, at) if value is _MISSING or isinstance(value, dict | list) else None
 
@@ -111,18 +111,18 @@ class Reader:
         place = self.place(id_, path if since is None else cast("Path", (*path, "status")))
         if value is _MISSING and place is None:
             return
-        own = "" if read.object is None or id_ == self._id else f"{id_} "
+        prefix = "" if read.object is None or id_ == self._id else f"{id_} "
         decision = self._fleet.decisions(id_).get(cast("Path", path))
         until = decision.horizon if decision is not None else None
         text = _value(value["status"] if since is not None else value) if value is not _MISSING else "not set"
-        yield Read(f"{own}{field_label(path)}", text, place, since, until)
+        yield Read(f"{prefix}{field_label(path)}", text, place, since, until)
 
-    def of_evaluation(self, one: Evaluation) -> Iterator[Read]:
+    def of_evaluation(self, evaluation: Evaluation) -> Iterator[Read]:
         """The fields that an expression read, in the order of its text."""
-        assert one.result.trace is not None
-        known, yielded = accesses(one.program.node), set[FieldAccess]()
-        for part in one.result.trace.parts:
-            read = known.get(part.id)
+        assert evaluation.result.trace is not None
+        known_accesses, yielded = accesses(evaluation.program.node), set[FieldAccess]()
+        for part in evaluation.result.trace.parts:
+            read = known_accesses.get(part.id)
             if part.state != "value" or read is None or read.variable in _NO_INPUTS or read in yielded:
                 continue
             if read.asked_for and part.value is True:
@@ -131,11 +131,11 @@ class Reader:
             if read.variable == "reports":
                 yield from self._reports(part.value)
             elif read.variable in _CONDITION_VARIABLES and read.steps[1:] in ((), ("status",)):
-                types = (str(read.steps[0]),) if read.steps else conditions_read(one.program.node, read.variable)
+                types = (str(read.steps[0]),) if read.steps else conditions_read(evaluation.program.node, read.variable)
                 yield from (self._condition(read.variable, type_) for type_ in dict.fromkeys(types))
             elif read.variable == _DURATION:
                 yield self._duration(part.value)
-            elif (place := self._place(read, one.policy)) is not None:
+            elif (place := self._place(read, evaluation.policy)) is not None:
                 yield Read(str(read), shown(part.value), place)
 
     def _condition(self, variable: str, type_: str) -> Read:
@@ -166,8 +166,8 @@ class Reader:
         if self._leaf(self._body(cluster), _SECONDS, cluster) == value:
             return Read(_DURATION, shown(value), self.own_place(cluster, _SECONDS))
         for path in (LEASE_SECONDS, (*_ANNOTATIONS, SHORTENED)):
-            if (known := self._leaf(self._whole(cluster), path, cluster)) is not _MISSING:
-                text = shown(value) if known == value else f"{shown(value)} ({known})"
+            if (duration := self._leaf(self._whole(cluster), path, cluster)) is not _MISSING:
+                text = shown(value) if duration == value else f"{shown(value)} ({duration})"
                 return Read(f"{_DURATION} by {field_label(path)}", text, self.place(cluster, path))
         return Read(f"{_DURATION} by default", shown(value), None)
 

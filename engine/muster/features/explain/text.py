@@ -20,47 +20,52 @@ Blame = Callable[[Place], str]
 _MARGIN = 9
 
 
-def explanation_text(found: Explanation, blame: Blame) -> str:
+def explanation_text(explanation: Explanation, blame: Blame) -> str:
     """Return an explanation for people."""
-    fields = ((printable(_head(one, found.now)), "\n".join(_field(one, found.now, blame))) for one in found.fields)
+    fields = (
+        (printable(_head(explained, explanation.now)), "\n".join(_field(explained, explanation.now, blame)))
+        for explained in explanation.fields
+    )
     blocks = [
         "\n".join((*(head for head, _ in alike), rest)) for rest, alike in groupby(fields, key=lambda field: field[1])
     ]
-    if found.choices:
-        blocks.append(_choices(found.choices))
+    if explanation.choices:
+        blocks.append(_choices(explanation.choices))
     return "\n\n".join(blocks) + "\n"
 
 
-def _field(one: Explained, now: datetime, blame: Blame) -> Iterator[str]:
+def _field(explained: Explained, now: datetime, blame: Blame) -> Iterator[str]:
     """All lines but the first: fields that have the same ones share them."""
-    yield from _at("rule", one.rule, one.place, blame)
-    if one.text and one.sort != "held":
-        yield _row("", printable(one.text))
-    yield from _rules(one)
-    for deadline in one.deadlines:
+    yield from _at("rule", explained.rule, explained.place, blame)
+    if explained.text and explained.sort != "held":
+        yield _row("", printable(explained.text))
+    yield from _rules(explained)
+    for deadline in explained.deadlines:
         yield _row("time", _deadline(deadline, now))
-    for read in one.reads:
+    for read in explained.reads:
         yield from _at("read", _read(read, now), read.place, blame)
-    if one.until is not None:
-        yield _row("until", f"{format_time(one.until)}, {ago(one.until, now)}, if nothing else happens")
+    if explained.until is not None:
+        yield _row("until", f"{format_time(explained.until)}, {ago(explained.until, now)}, if nothing else happens")
     else:
-        yield _row("until", _open_end(one, now))
+        yield _row("until", _open_end(explained, now))
 
 
-def _open_end(one: Explained, now: datetime) -> str:
+def _open_end(explained: Explained, now: datetime) -> str:
     """For a decision without a deadline of its own: the first deadline of its inputs."""
-    due = [(read.until, read.label) for read in (*one.reads, *one.other_reads) if read.until is not None]
+    due = [(read.until, read.label) for read in (*explained.reads, *explained.other_reads) if read.until is not None]
     if not due:
         return "its inputs change; it has no deadline of its own"
     moment, label = min(due)
     return f"its inputs change: {label} does at {format_time(moment)}, {ago(moment, now)}, or before"
 
 
-def _head(one: Explained, now: datetime) -> str:
-    if one.sort != "field":
-        return f"{one.label}: {one.value}"
-    since = f", since {format_time(one.since)} ({ago(one.since, now)})" if one.since is not None else ""
-    return f"{one.label}: {_value(one.value)}{since}"
+def _head(explained: Explained, now: datetime) -> str:
+    if explained.sort != "field":
+        return f"{explained.label}: {explained.value}"
+    since = (
+        f", since {format_time(explained.since)} ({ago(explained.since, now)})" if explained.since is not None else ""
+    )
+    return f"{explained.label}: {_value(explained.value)}{since}"
 
 
 def _value(value: Tree) -> str:
@@ -79,7 +84,9 @@ def _value(value: Tree) -> str:
 
 
 def _element(part: Tree) -> str:
-    return " ".join(f"{name}={_part(one)}" for name, one in part.items()) if isinstance(part, Mapping) else _part(part)
+    return (
+        " ".join(f"{name}={_part(value)}" for name, value in part.items()) if isinstance(part, Mapping) else _part(part)
+    )
 
 
 def _part(value: Tree) -> str:
@@ -87,9 +94,9 @@ def _part(value: Tree) -> str:
     return value if isinstance(value, str) and value else flow(value)
 
 
-def _rules(one: Explained) -> Iterator[str]:
+def _rules(explained: Explained) -> Iterator[str]:
     """The policy's expressions in order: a line each, and the values of all parts of those that decided."""
-    for rule in one.asked:
+    for rule in explained.asked:
         yield _row("because" if rule.decides else "asked", f"{printable(rule.title)}: {printable(rule.gave)}")
         if rule.decides:
             for line in str(rule.trace).splitlines():
@@ -121,49 +128,50 @@ def _row(label: str, text: str) -> str:
 
 def _choices(choices: tuple[Why, ...]) -> str:
     """A Placement's clusters, one per line: the chosen ones first, by rank."""
-    ordered = sorted(choices, key=lambda one: (not one.selected, one.rank or len(choices) + 1, one.cluster))
+    ordered = sorted(choices, key=lambda choice: (not choice.selected, choice.rank or len(choices) + 1, choice.cluster))
     rows = [
-        [one.cluster, "yes" if one.selected else "no", str(one.rank or "-"), _scores(one), one.text] for one in ordered
+        [choice.cluster, "yes" if choice.selected else "no", str(choice.rank or "-"), _scores(choice), choice.text]
+        for choice in ordered
     ]
     return table_text(["CLUSTER", "CHOSEN", "RANK", "SCORE", "WHY"], rows)
 
 
-def _scores(one: Why) -> str:
-    if not one.scores:
+def _scores(choice: Why) -> str:
+    if not choice.scores:
         return "-"
-    parts = " + ".join(f"{score.weight}*{score.score} {score.prioritizer}" for score in one.scores)
-    return f"{one.total} = {parts}"
+    parts = " + ".join(f"{score.weight}*{score.score} {score.prioritizer}" for score in choice.scores)
+    return f"{choice.total} = {parts}"
 
 
-def explanation_document(found: Explanation, blame: Blame) -> Tree:
+def explanation_document(explanation: Explanation, blame: Blame) -> Tree:
     """Return an explanation as JSON data."""
     return {
-        "object": object_document(found.object),
-        "now": format_time(found.now),
-        "fields": [_field_document(one, blame) for one in found.fields],
+        "object": object_document(explanation.object),
+        "now": format_time(explanation.now),
+        "fields": [_field_document(explained, blame) for explained in explanation.fields],
         "choices": [
             {
-                "cluster": one.cluster,
-                "chosen": one.selected,
-                "rule": one.rule,
-                "why": one.text,
-                "rank": one.rank,
-                "total": one.total,
-                "scores": [{"prioritizer": s.prioritizer, "weight": s.weight, "score": s.score} for s in one.scores],
+                "cluster": choice.cluster,
+                "chosen": choice.selected,
+                "rule": choice.rule,
+                "why": choice.text,
+                "rank": choice.rank,
+                "total": choice.total,
+                "scores": [{"prioritizer": s.prioritizer, "weight": s.weight, "score": s.score} for s in choice.scores],
             }
-            for one in found.choices
+            for choice in explanation.choices
         ],
     }
 
 
-def _field_document(one: Explained, blame: Blame) -> Tree:
+def _field_document(explained: Explained, blame: Blame) -> Tree:
     return {
-        "sort": one.sort,
-        "field": one.label,
-        "value": one.value,
-        "since": _time(one.since),
-        "rule": {"name": one.rule, "place": _place(one.place, blame), "text": one.text},
-        "expressions": [_rule_document(rule) for rule in one.asked],
+        "sort": explained.sort,
+        "field": explained.label,
+        "value": explained.value,
+        "since": _time(explained.since),
+        "rule": {"name": explained.rule, "place": _place(explained.place, blame), "text": explained.text},
+        "expressions": [_rule_document(rule) for rule in explained.asked],
         "inputs": [
             {
                 "name": r.label,
@@ -172,7 +180,7 @@ def _field_document(one: Explained, blame: Blame) -> Tree:
                 "since": _time(r.since),
                 "until": _time(r.until),
             }
-            for r in one.reads
+            for r in explained.reads
         ],
         "deadlines": [
             {
@@ -180,9 +188,9 @@ def _field_document(one: Explained, blame: Blame) -> Tree:
                 "flips": _time(deadline.flips),
                 "terms": [{"name": t.label, "value": t.value_text, "sign": t.sign} for t in deadline.terms],
             }
-            for deadline in one.deadlines
+            for deadline in explained.deadlines
         ],
-        "until": _time(one.until),
+        "until": _time(explained.until),
     }
 
 

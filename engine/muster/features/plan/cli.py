@@ -137,28 +137,28 @@ def plan(
         if not (rev or worktree or base):
             note_uncommitted(reading.repository, "--worktree reads the files as they are")
         instant = reading.instant(now)
-        found = None if base is None else _branch(reading, base, rev, instant.now, state, ask=not offline)
+        compared = None if base is None else _branch(reading, base, rev, instant.now, state, ask=not offline)
         if supposed:
             settled = _supposed(reading, instant.now, state, supposed)
         else:
-            settled = found.head if found else settle_reading(replace(reading, state=state), instant.now, workers)
+            settled = compared.head if compared else settle_reading(replace(reading, state=state), instant.now, workers)
         settled = replace(settled, faults=settled.faults | instant.findings)
-    for each in (found.base, found.head) if found else (settled,):
+    for each in (compared.base, compared.head) if compared else (settled,):
         reading.require_heard(each.first)
     if out:
         _write(out, settled, reading)
     if output == "diff":
         _print_diff(reading, settled)
     else:
-        _print(settled, found, base or "", output)
+        _print(settled, compared, base or "", output)
     reading.print_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    shown = _findings(settled, found)
+    shown = _findings(settled, compared)
     for form, target in findings:
         options.write_findings(shown, form, target)
     code = report(shown)
-    return 1 if exit_code and (found.comparison if found else settled.files) else code
+    return 1 if exit_code and (compared.comparison if compared else settled.files) else code
 
 
 def _together(
@@ -193,11 +193,11 @@ def _together(
     return report(together.found)
 
 
-def _findings(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":
+def _findings(settled: "Settled", compared: "BranchComparison | None") -> "list[Finding]":
     """The findings of a reconcile, or the new ones of a branch; waivers are applied."""
     from muster.rules.checks.waivers import shown
 
-    return list(found.comparison.found) if found else shown(settled.findings, settled.last.now)
+    return list(compared.comparison.found) if compared else shown(settled.findings, settled.last.now)
 
 
 def _write(out: Path, settled: "Settled", reading: FleetReading) -> None:
@@ -217,7 +217,7 @@ def _supposed(reading: FleetReading, now: datetime, given: Path | None, supposed
         return trial.step(now)
 
 
-def _print(settled: "Settled", found: "BranchComparison | None", against: str, output: str) -> None:
+def _print(settled: "Settled", compared: "BranchComparison | None", against: str, output: str) -> None:
     """Print the plan, or what a branch changes in it."""
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
@@ -225,21 +225,21 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     from muster.run.transitions.subjects import subject_line
 
     if output in ("json", "yaml"):
-        document = branch_document(found) if found else {**plan_document(settled), **result_document(settled)}
+        document = branch_document(compared) if compared else {**plan_document(settled), **result_document(settled)}
         sys.stdout.write(json_text(document) if output == "json" else yaml_stream([document]))
     elif output == "markdown":
         from muster.features.plan.comment import branch_comment, comment_text, plan_comment
 
-        if found:
-            comment = branch_comment(found.comparison, against, found.base.last, found.head.last)
+        if compared:
+            comment = branch_comment(compared.comparison, against, compared.base.last, compared.head.last)
         else:
             comment = plan_comment(settled)
         sys.stdout.write(comment_text(comment))
-    elif found:
+    elif compared:
         from muster.features.plan.effects import sections_of
 
-        plan.print_sections(sections_of(found.comparison))
-        plan.print_branch(found.comparison, against, found.base.last.commit or "", found.head.last.now)
+        plan.print_sections(sections_of(compared.comparison))
+        plan.print_branch(compared.comparison, against, compared.base.last.commit or "", compared.head.last.now)
     else:
         plan.print_transitions(settled.changes)
         plan.print_held(settled.last.fleet.held)
@@ -266,13 +266,16 @@ def _branch(
     path = state_path(os.environ, repository, name, given)
     kept = open_state_of(os.environ, repository, name, given) if path is not None and path.is_file() else None
     head = commit if commit == reading.snapshot.commit else reading.snapshot
-    found = branch(repository, left, head, heard, now, kept)
+    compared = branch(repository, left, head, heard, now, kept)
     edits = derived_edits(repository, forked, rev or "HEAD")
     drills = []
-    if found.head.last.fleet.of(DRILL) and (head is reading.snapshot or _changes_fleet(repository, left, commit)):
+    if compared.head.last.fleet.of(DRILL) and (head is reading.snapshot or _changes_fleet(repository, left, commit)):
         drills = _drills(reading, left, heard, now)
-    new = with_waivers([*edits, *drills], (), now, found.base.findings)
-    return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *new, *reading.unasked)))
+    new = with_waivers([*edits, *drills], (), now, compared.base.findings)
+    return replace(
+        compared,
+        comparison=replace(compared.comparison, found=(*compared.comparison.found, *new, *reading.unasked)),
+    )
 
 
 def _changes_fleet(repository: "Repository", left: str, commit: str) -> bool:

@@ -48,25 +48,25 @@ class Comment:
     mended: Sequence[Finding] = ()
 
 
-def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Comment:
+def branch_comment(comparison: Comparison, against: str, base: Run, head: Run) -> Comment:
     """The comment about what a branch changes."""
     commit = f"{code(head.commit[:12])} changes" if head.commit else "the work tree changes"
     about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
     about += f"both as of {format_time(head.now)}."
-    title = words(subject_line(found.changes)) if found else NOTHING
-    if not found and (found.found or found.mended):
+    title = words(subject_line(comparison.changes)) if comparison else NOTHING
+    if not comparison and (comparison.found or comparison.mended):
         title += ", but findings do"
-    return Comment(f"Plan: {title}", about, sections_of(found), found.found, found.mended)
+    return Comment(f"Plan: {title}", about, sections_of(comparison), comparison.found, comparison.mended)
 
 
 def plan_comment(settled: Settled) -> Comment:
     """The comment about what a reconcile would change."""
-    run, found = settled.last, comparison_of(settled)
+    run, comparison = settled.last, comparison_of(settled)
     about = (
         f"What a reconcile of {code((run.commit or 'the work tree')[:13])} would commit as of {format_time(run.now)}."
     )
     title = words(subject_line(settled.changes)) if settled.files else "nothing to do"
-    return Comment(f"Plan: {title}", about, sections_of(found), found.found)
+    return Comment(f"Plan: {title}", about, sections_of(comparison), comparison.found)
 
 
 def comment_text(comment: Comment, most: int = MAX_BYTES) -> str:
@@ -121,7 +121,7 @@ def _parts(comment: Comment, names: int, rows: int, most: int) -> Iterator[str]:
     if not rows:
         yield "This is too much for a comment: `muster plan` with the same options shows all of it."
         return
-    _within((found.message for found in (*comment.found[:rows], *comment.mended[:rows])), most)
+    _within((finding.message for finding in (*comment.found[:rows], *comment.mended[:rows])), most)
     if comment.found:
         yield folded(
             f"<b>New findings</b>: {tally(comment.found)}", findings_markdown(comment.found, rows), opened=True

@@ -91,7 +91,7 @@ class CommentApi(Protocol):
     def post(self, thread: str, body: str) -> None:
         """Add a comment."""
 
-    def replace(self, found: PlanComment, body: str) -> None:
+    def replace(self, comment: PlanComment, body: str) -> None:
         """Replace the body of a comment."""
 
 
@@ -113,16 +113,16 @@ def comment_on(forge: CommentApi, text: str) -> list[str]:
     changes. RepositoryError if the forge refuses."""
     done = []
     for thread in forge.threads():
-        found = next((one for one in forge.own(thread) if one.body.startswith(MARKER)), None)
-        if found is None and says_nothing(text):
+        present = next((comment for comment in forge.own(thread) if comment.body.startswith(MARKER)), None)
+        if present is None and says_nothing(text):
             done.append("nothing changes, and there is no comment")
-        elif found is None:
+        elif present is None:
             forge.post(thread, text)
             done.append("commented")
-        elif found.body.strip() == text.strip():
+        elif present.body.strip() == text.strip():
             done.append("the comment is up to date")
         else:
-            forge.replace(found, text)
+            forge.replace(present, text)
             done.append("replaced the comment")
     return done
 
@@ -139,10 +139,10 @@ class Api:
         """Yield the objects of a list, page after page. Forges differ in how long a page is, so the header Link
         (RFC 8288) says whether there is another one."""
         for page in range(1, _MAX_PAGES + 1):
-            found, links = self._ask("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}", None)
-            if not isinstance(found, list):
+            items, links = self._ask("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}", None)
+            if not isinstance(items, list):
                 raise RepositoryError(f"{path} of {self.url} is not a list")
-            yield from (one for one in found if isinstance(one, dict))
+            yield from (item for item in items if isinstance(item, dict))
             if 'rel="next"' not in links:
                 return
 
@@ -218,9 +218,9 @@ class GitHub:
         """Add a comment."""
         self.api.call("POST", thread, {"body": body})
 
-    def replace(self, found: PlanComment, body: str) -> None:
+    def replace(self, comment: PlanComment, body: str) -> None:
         """Replace the body of a comment."""
-        self.api.call("PATCH", found.path, {"body": body})
+        self.api.call("PATCH", comment.path, {"body": body})
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +238,14 @@ class GitLab:
     def own(self, thread: str) -> Iterator[PlanComment]:
         """The notes of the token's user."""
         me = dig(self.api.call("GET", "/user"), "id")
-        for one in self.api.pages(thread):
-            if me is not None and dig(one, "author", "id") == me and isinstance(one.get("id"), int):
-                yield PlanComment(f"{thread}/{one['id']}", str(one.get("body")))
+        for note in self.api.pages(thread):
+            if me is not None and dig(note, "author", "id") == me and isinstance(note.get("id"), int):
+                yield PlanComment(f"{thread}/{note['id']}", str(note.get("body")))
 
     def post(self, thread: str, body: str) -> None:
         """Add a note."""
         self.api.call("POST", thread, {"body": body})
 
-    def replace(self, found: PlanComment, body: str) -> None:
+    def replace(self, comment: PlanComment, body: str) -> None:
         """Replace the body of a note."""
-        self.api.call("PUT", found.path, {"body": body})
+        self.api.call("PUT", comment.path, {"body": body})

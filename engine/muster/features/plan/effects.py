@@ -37,20 +37,20 @@ class Section:
     first: bool = True
 
 
-def sections_of(found: Comparison) -> list[Section]:
+def sections_of(comparison: Comparison) -> list[Section]:
     """Return the sections that are not empty."""
     makers: tuple[Callable[[], Section], ...] = (
-        lambda: _removed(found),
-        lambda: _held(found),
-        lambda: _edited(found),
-        lambda: _rollouts(found),
-        lambda: _placements(found),
-        lambda: _of_sort(found, "remedy", "Remedies", _remedy),
-        lambda: _of_sort(found, "traffic", "Traffic", _traffic),
-        lambda: _of_sort(found, "taint", "Taints", _plain),
-        lambda: _added(found),
-        lambda: _of_sort(found, "condition", "Conditions", _plain, first=False),
-        lambda: _others(found),
+        lambda: _removed(comparison),
+        lambda: _held(comparison),
+        lambda: _edited(comparison),
+        lambda: _rollouts(comparison),
+        lambda: _placements(comparison),
+        lambda: _of_sort(comparison, "remedy", "Remedies", _remedy),
+        lambda: _of_sort(comparison, "traffic", "Traffic", _traffic),
+        lambda: _of_sort(comparison, "taint", "Taints", _plain),
+        lambda: _added(comparison),
+        lambda: _of_sort(comparison, "condition", "Conditions", _plain, first=False),
+        lambda: _others(comparison),
     )
     return [section for make in makers if (section := make()).rows]
 
@@ -65,25 +65,29 @@ def _is_placed(change: Transition) -> bool:
     return change.fact.sort == "cluster" and change.object.kind == "Placement"
 
 
-def _removed(found: Comparison) -> Section:
-    kept = {held.object for held in found.held if held.effect == REMOVAL}
-    derived = sorted({c.object for c in found.changes if c.fact.sort == "" and not c.now and c.word} - {*found.removed})
+def _removed(comparison: Comparison) -> Section:
+    kept = {held.object for held in comparison.held if held.effect == REMOVAL}
+    derived = sorted(
+        {c.object for c in comparison.changes if c.fact.sort == "" and not c.now and c.word} - {*comparison.removed}
+    )
     rows = _by_kind(
         {
             **dict.fromkeys(derived, "no longer derived"),
             **{
                 id_: "no longer declared, and kept: see what is held" if id_ in kept else "no longer declared"
-                for id_ in found.removed
+                for id_ in comparison.removed
             },
         }
     )
-    return Section("Removed", _objects([*found.removed, *derived]), rows)
+    return Section("Removed", _objects([*comparison.removed, *derived]), rows)
 
 
-def _added(found: Comparison) -> Section:
-    derived = sorted({c.object for c in found.changes if c.fact.sort == "" and not c.was and c.word} - {*found.added})
-    rows = _by_kind({**dict.fromkeys(derived, "newly derived"), **dict.fromkeys(found.added, "new")})
-    return Section("Added", _objects([*found.added, *derived]), rows, first=False)
+def _added(comparison: Comparison) -> Section:
+    derived = sorted(
+        {c.object for c in comparison.changes if c.fact.sort == "" and not c.was and c.word} - {*comparison.added}
+    )
+    rows = _by_kind({**dict.fromkeys(derived, "newly derived"), **dict.fromkeys(comparison.added, "new")})
+    return Section("Added", _objects([*comparison.added, *derived]), rows, first=False)
 
 
 def _by_kind(what: Mapping[ObjectId, str]) -> list[Row]:
@@ -108,17 +112,23 @@ def _objects(ids: Sequence[ObjectId]) -> str:
     return ", ".join([*terms, counted(others, "other object" if clusters else "object")] if others else terms)
 
 
-def _held(found: Comparison) -> Section:
-    held = [(one.reason, f"{short_label(one.effect)} held", _name(one.object)) for one in found.held]
-    no_longer = [(one.reason, f"{short_label(one.effect)} held no longer", _name(one.object)) for one in found.released]
+def _held(comparison: Comparison) -> Section:
+    held = [
+        (held_effect.reason, f"{short_label(held_effect.effect)} held", _name(held_effect.object))
+        for held_effect in comparison.held
+    ]
+    no_longer = [
+        (held_effect.reason, f"{short_label(held_effect.effect)} held no longer", _name(held_effect.object))
+        for held_effect in comparison.released
+    ]
     terms = [counted(len(held), "effect") + " held"] if held else []
     if no_longer:
         terms.append(f"{len(no_longer)} no longer")
     return Section("Held back", ", ".join(terms), [*_rows(held), *_rows(no_longer)])
 
 
-def _placements(found: Comparison) -> Section:
-    sizes = found.sizes or {}
+def _placements(comparison: Comparison) -> Section:
+    sizes = comparison.sizes or {}
 
     def row(change: Transition) -> tuple[str, str, str]:
         if change.now is not None and change.was is None:
@@ -127,21 +137,25 @@ def _placements(found: Comparison) -> Section:
             how = f"loses ({change.note})" if change.note else "loses"
         return (_placement(change.object, sizes.get(change.object)), how, change.fact.name)
 
-    moved = [change for change in found.changes if _is_placed(change)]
+    moved = [change for change in comparison.changes if _is_placed(change)]
     ids = {change.object for change in moved}
     empty = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
     total = counted(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
     return Section("Placements", total, _rows(map(row, moved)))
 
 
-def _rollouts(found: Comparison) -> Section:
+def _rollouts(comparison: Comparison) -> Section:
     """The Rollouts that begin: who gets the revision, in which order."""
     rows = [
-        Row(f"{_within(one.id)}: {one.before or 'nothing'} -> {one.now}", f"stage {text}", names or ("nobody",))
-        for one in found.rollouts
-        for text, names in one.stages
+        Row(
+            f"{_within(rollout.id)}: {rollout.before or 'nothing'} -> {rollout.now}",
+            f"stage {text}",
+            names or ("nobody",),
+        )
+        for rollout in comparison.rollouts
+        for text, names in rollout.stages
     ]
-    return Section("Rollouts", f"{counted(len(found.rollouts), 'rollout')} to begin", rows)
+    return Section("Rollouts", f"{counted(len(comparison.rollouts), 'rollout')} to begin", rows)
 
 
 def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
@@ -157,35 +171,38 @@ _ChangeRow = tuple[str, str, str]
 
 
 def _of_sort(
-    found: Comparison, sort: str, title: str, to_row: Callable[[Transition], _ChangeRow], *, first: bool = True
+    comparison: Comparison, sort: str, title: str, to_row: Callable[[Transition], _ChangeRow], *, first: bool = True
 ) -> Section:
-    own = [change for change in found.changes if change.fact.sort == sort]
-    names = {to_row(change)[2] for change in own}
+    of_sort = [change for change in comparison.changes if change.fact.sort == sort]
+    names = {to_row(change)[2] for change in of_sort}
     return Section(
         title,
         counted(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
-        _rows(map(to_row, own)),
+        _rows(map(to_row, of_sort)),
         first,
     )
 
 
-def _others(found: Comparison) -> Section:
-    listed = {*found.removed, *found.added}
-    own = [
+def _others(comparison: Comparison) -> Section:
+    listed = {*comparison.removed, *comparison.added}
+    others = [
         change
-        for change in found.changes
+        for change in comparison.changes
         if change.fact.sort not in (*_SORTS, *_EDITED, "held")
         and not _is_placed(change)
         and not (change.fact.sort == "" and (change.word or change.object in listed))
     ]
     return Section(
-        "Everything else", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)), first=False
+        "Everything else",
+        _objects(sorted({change.object for change in others})),
+        _rows(map(_plain, others)),
+        first=False,
     )
 
 
-def _edited(found: Comparison) -> Section:
-    own = [change for change in found.changes if change.fact.sort in _EDITED]
-    return Section("Edited", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)))
+def _edited(comparison: Comparison) -> Section:
+    edits = [change for change in comparison.changes if change.fact.sort in _EDITED]
+    return Section("Edited", _objects(sorted({change.object for change in edits})), _rows(map(_plain, edits)))
 
 
 def _remedy(change: Transition) -> _ChangeRow:
@@ -219,7 +236,7 @@ def _plain(change: Transition) -> _ChangeRow:
 def _rows(changes: Iterable[_ChangeRow]) -> list[Row]:
     """One row for all objects with the same change, sorted."""
     ordered = sorted(set(changes))
-    return [Row(what, how, [one[2] for one in same]) for (what, how), same in groupby(ordered, key=lambda one: one[:2])]
+    return [Row(what, how, [row[2] for row in same]) for (what, how), same in groupby(ordered, key=lambda row: row[:2])]
 
 
 def _name(id_: ObjectId) -> str:

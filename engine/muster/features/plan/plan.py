@@ -107,8 +107,8 @@ def plan_document(settled: Settled) -> Tree:
 def result_document(settled: Settled) -> Tree:
     """Return what a run changes, holds and finds, with counts and without the texts of files."""
     document = plan_document(settled)
-    found = shown(settled.findings, settled.last.now)
-    severities = Counter(one.severity.value for one in found)
+    findings = shown(settled.findings, settled.last.now)
+    severities = Counter(finding.severity.value for finding in findings)
     counts = {
         "changes": len(settled.changes),
         "files": len(settled.files),
@@ -117,17 +117,17 @@ def result_document(settled: Settled) -> Tree:
         "warnings": severities["warning"],
     }
     del document["files"]
-    return {**document, "counts": counts, "findings": [finding_tree(one) for one in found]}
+    return {**document, "counts": counts, "findings": [finding_tree(finding) for finding in findings]}
 
 
-def branch_document(found: BranchComparison) -> Tree:
+def branch_document(compared: BranchComparison) -> Tree:
     """Return what a branch changes as JSON data; `before` of a change: the result for the commit that the branch was
     made from."""
-    difference = found.comparison
+    difference = compared.comparison
     return {
-        "now": format_time(found.head.last.now),
-        "base": found.base.last.commit,
-        "commit": found.head.last.commit,
+        "now": format_time(compared.head.last.now),
+        "base": compared.base.last.commit,
+        "commit": compared.head.last.commit,
         "summary": subject_line(difference.changes),
         "differing": difference.differing,
         "removed": [object_document(id_) for id_ in difference.removed],
@@ -139,15 +139,15 @@ def branch_document(found: BranchComparison) -> Tree:
         ],
         "rollouts": [
             {
-                "object": object_document(one.id),
-                "before": one.before,
-                "after": one.now,
-                "stages": [{"stage": text, "clusters": list(names)} for text, names in one.stages],
+                "object": object_document(rollout.id),
+                "before": rollout.before,
+                "after": rollout.now,
+                "stages": [{"stage": text, "clusters": list(names)} for text, names in rollout.stages],
             }
-            for one in difference.rollouts
+            for rollout in difference.rollouts
         ],
         "held": [held_document(held) for held in difference.held],
         "released": [held_document(held) for held in difference.released],
-        "found": [finding_tree(one) for one in difference.found],
-        "mended": [finding_tree(one) for one in difference.mended],
+        "found": [finding_tree(finding) for finding in difference.found],
+        "mended": [finding_tree(finding) for finding in difference.mended],
     }

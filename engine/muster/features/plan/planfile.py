@@ -123,10 +123,10 @@ def _change(tree: Tree) -> Tree:
     return change
 
 
-def _require_keys(found: Tree, keys: set[str], what: str) -> None:
-    if missing := sorted(keys - found.keys()):
+def _require_keys(tree: Tree, keys: set[str], what: str) -> None:
+    if missing := sorted(keys - tree.keys()):
         raise PlanFileError(f"{what} has no {missing[0]!r}")
-    if unknown := sorted(found.keys() - keys):
+    if unknown := sorted(tree.keys() - keys):
         raise PlanFileError(f"{what} has a field {unknown[0]!r}, which plans do not have")
 
 
@@ -144,10 +144,10 @@ def _checked(tree: Tree, what: str, fits: Callable[[str], object]) -> str:
 
 
 def _once(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    once = dict(pairs)
+    if len(once) < len(pairs):
         raise PlanFileError("a field occurs twice")
-    return found
+    return once
 
 
 def _refused(constant: str) -> None:

@@ -30,8 +30,8 @@ def print_transitions(changes: Sequence[Transition]) -> None:
     """
     shown = [change for change in changes if change.fact.sort != "held" or change.now is None]
     texts = {
-        id_: "".join(line for change in own for line in _transition_lines(change))
-        for id_, own in groupby(shown, key=lambda change: change.object)
+        id_: "".join(line for change in of_object for line in _transition_lines(change))
+        for id_, of_object in groupby(shown, key=lambda change: change.object)
     }
     for names, id_ in zip(together([*texts], [*texts.values()]), texts, strict=True):
         if names is not None:
@@ -55,17 +55,23 @@ def _transition_lines(change: Transition) -> Iterator[str]:
 
 def print_held(held: Sequence[Held]) -> None:
     """Print held effects: for each reason the effects, and their objects."""
-    for reason, ours in _grouped(held, lambda one: one.reason):
+    for reason, ours in _grouped(held, lambda effect_held: effect_held.reason):
         count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
         sys.stdout.writelines(f"{line}\n" for line in paragraph(printable(f"{count} held: {reason}"), "", "      "))
-        for effect, same in _grouped(ours, lambda one: one.effect):
-            names = few([one.object.name if is_cluster(one.object) else str(one.object) for one in same], MOST_NAMED)
+        for effect, same in _grouped(ours, lambda effect_held: effect_held.effect):
+            names = few(
+                [
+                    effect_held.object.name if is_cluster(effect_held.object) else str(effect_held.object)
+                    for effect_held in same
+                ],
+                MOST_NAMED,
+            )
             text = printable(f"{short_label(effect)}: {names}")
             sys.stdout.writelines(f"{line}\n" for line in paragraph(text, "  ", "      "))
 
 
 def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[str, list[Held]]]:
-    for name, same in groupby(sorted(held, key=lambda one: (by(one), one.object)), key=by):
+    for name, same in groupby(sorted(held, key=lambda effect_held: (by(effect_held), effect_held.object)), key=by):
         yield name, list(same)
 
 
@@ -85,14 +91,14 @@ def print_sections(sections: Sequence[Section]) -> None:
         sys.stdout.writelines(f"{line}\n" for line in _lines(section.rows))
 
 
-def print_branch(found: Comparison, against: str, base: str, now: datetime) -> None:
+def print_branch(comparison: Comparison, against: str, base: str, now: datetime) -> None:
     """Print the summary of a branch: mended findings, and what was compared."""
-    for one in found.mended:
-        sys.stdout.write(f"mended: {finding_text(one).splitlines()[0]}\n")
+    for finding in comparison.mended:
+        sys.stdout.write(f"mended: {finding_text(finding).splitlines()[0]}\n")
     since = f"since it left {printable(against)} at {base[:12]}, both as of {format_time(now)}."
-    if found:
-        sys.stdout.write(f"{subject_line(found.changes)}.\n")
-        count = counted(found.differing, "object")
+    if comparison:
+        sys.stdout.write(f"{subject_line(comparison.changes)}.\n")
+        count = counted(comparison.differing, "object")
         subject = f"This branch changes what is derived of {count}, {since}"
     else:
         subject = f"This branch changes nothing that is derived, {since}"

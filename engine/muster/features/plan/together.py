@@ -137,8 +137,8 @@ def _merged(repository: Repository, onto: str, commit: str) -> str | list[str]:
     tree, *paths = done.stdout.decode(errors="replace").rstrip("\0").split("\0")
     if done.status == _CONFLICT:
         return sorted(path for path in paths if path)
-    words = ("commit-tree", "-m", "Merged", "-p", onto, "-p", commit, tree)
-    return repository.git.output(*words).decode().strip()
+    arguments = ("commit-tree", "-m", "Merged", "-p", onto, "-p", commit, tree)
+    return repository.git.output(*arguments).decode().strip()
 
 
 def _effects(trial: Rehearsal, merged: str, now: datetime) -> BranchEffects:
@@ -148,8 +148,8 @@ def _effects(trial: Rehearsal, merged: str, now: datetime) -> BranchEffects:
         values[what], before[what] = becomes, was
     looked_at = derivation_of(compared.head).looked_at
     paths = frozenset(change.path for change in changed_paths(trial.repository, trial.commit, merged))
-    found = compared.comparison.found
-    return BranchEffects(subject_line(compared.comparison.changes), values, before, looked_at, paths, found)
+    findings = compared.comparison.found
+    return BranchEffects(subject_line(compared.comparison.changes), values, before, looked_at, paths, findings)
 
 
 def _values(comparison: Comparison) -> Iterator[tuple[str, str, str]]:

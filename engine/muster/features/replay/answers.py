@@ -66,18 +66,18 @@ def repeated_text(repeated: Repeated) -> str:
     if repeated.differences:
         rows = [
             [
-                one.commit[:12],
-                str(one.object) if one.object else "-",
-                one.field,
-                one.file or "-",
-                one.committed or "-",
-                one.repeated or "-",
+                difference.commit[:12],
+                str(difference.object) if difference.object else "-",
+                difference.field,
+                difference.file or "-",
+                difference.committed or "-",
+                difference.repeated or "-",
             ]
-            for one in repeated.differences
+            for difference in repeated.differences
         ]
         parts.append(table_text(["COMMIT", "OBJECT", "FIELD", "FILE", "COMMITTED", "REPEATED"], rows))
     parts += [f"{commit[:12]}: {why}" for commit, why in repeated.unreadable]
-    commits = len({one.commit for one in repeated.differences})
+    commits = len({difference.commit for difference in repeated.differences})
     same = "all the same" if not repeated.differences else f"{counted(commits, 'commit')} with differences"
     of_all = "" if repeated.repeated == repeated.runs else f"{repeated.repeated} of "
     end = f": {same}" if repeated.repeated or repeated.differences else ""
@@ -85,7 +85,7 @@ def repeated_text(repeated: Repeated) -> str:
     if repeated.unrecorded:
         named = few([commit[:12] for commit in repeated.unrecorded])
         parts.append(f"{counted(len(repeated.unrecorded), 'run')} without a record: {named}")
-    parts += [_signer_line(one) for one in repeated.signers]
+    parts += [_signer_line(signer) for signer in repeated.signers]
     if not repeated.complete:
         parts.append("stopped before the end")
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts)
@@ -106,18 +106,18 @@ def repeated_document(repeated: Repeated) -> Tree:
         "unreadable": [{"commit": commit, "reason": why} for commit, why in repeated.unreadable],
         "differences": [
             {
-                "commit": one.commit,
-                "object": object_document(one.object) if one.object else None,
-                "field": one.field,
-                "file": one.file or None,
-                "committed": one.committed or None,
-                "repeated": one.repeated or None,
+                "commit": difference.commit,
+                "object": object_document(difference.object) if difference.object else None,
+                "field": difference.field,
+                "file": difference.file or None,
+                "committed": difference.committed or None,
+                "repeated": difference.repeated or None,
             }
-            for one in repeated.differences
+            for difference in repeated.differences
         ],
         "signers": [
-            {"key": one.key or None, "comment": one.comment or None, "runs": one.runs, "others": one.others}
-            for one in repeated.signers
+            {"key": signer.key or None, "comment": signer.comment or None, "runs": signer.runs, "others": signer.others}
+            for signer in repeated.signers
         ],
     }
 

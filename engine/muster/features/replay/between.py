@@ -41,7 +41,7 @@ class Between:
     @property
     def news(self) -> Sequence[datetime]:
         """When agents were heard again after a silence, in order."""
-        seconds = {one.until for several in self._silences.values() for one in several}
+        seconds = {silence.until for several in self._silences.values() for silence in several}
         return [datetime.fromtimestamp(second, UTC) for second in sorted(seconds)]
 
     def at(self, instant: datetime) -> AgentRefs:
@@ -56,7 +56,7 @@ class Between:
         now = _second(self._before.run.now)
         texts = {path: data.decode() for path, data in files.items() if isinstance(data, bytes) and _is_text(data)}
         pieces = {path: without_renewals(text, now, taken) for path, text in texts.items()}
-        renewals = [self._renewal_at(ref.name, number, one, second).text for number, one in enumerate(taken)]
+        renewals = [self._renewal_at(ref.name, number, version, second).text for number, version in enumerate(taken)]
         files |= {path: with_renewals(parts, renewals).encode() for path, parts in pieces.items()}
         contents = {path: data if isinstance(data, bytes) else str(data).encode() for path, data in files.items()}
         recorded = RecordedContents(files, ref.recorded.skipped)
@@ -65,7 +65,7 @@ class Between:
     def _texts_after(self, ref: str) -> str:
         """What the ref held at the next run, as one text."""
         if ref not in self._later_texts:
-            recorded = next((one.recorded for one in self._after.refs.refs if one.name == ref), None)
+            recorded = next((ref_after.recorded for ref_after in self._after.refs.refs if ref_after.name == ref), None)
             contents = recorded.files.values() if recorded is not None else ()
             data = b"\n".join(data for data in contents if isinstance(data, bytes))
             self._later_texts[ref] = data.decode(errors="replace")

@@ -115,10 +115,10 @@ def _answer(
         from muster.git.repository import resolve
 
         revision, files = _policies(policies)
-        found = replay(repository, first, last, resolve(repository, revision), files, stopped)
-        if found.unrecorded:
+        replayed = replay(repository, first, last, resolve(repository, revision), files, stopped)
+        if replayed.unrecorded:
             say("clusters with agent refs were not replayed in runs without a record", err=True)
-        return replay_text(found), replay_document(found), bool(found.differences)
+        return replay_text(replayed), replay_document(replayed), bool(replayed.differences)
     from muster.features.replay.answers import repeat, repeated_document, repeated_text
 
     repeated = repeat(repository, first, last, stopped)

@@ -112,12 +112,14 @@ def _dropped(repository: Repository, engine: EngineCommits, merge: LoggedCommit)
     """The derived files in which a merge differs from a side that had changed them; nothing if it holds those of one
     side, and all others still had theirs from before."""
     tree, *trees = engine.derived_trees((merge.commit, *merge.parents))
-    kept = next((parent for parent, one in zip(merge.parents, trees, strict=True) if one == tree), "")
-    for parent, one in zip(merge.parents, trees, strict=True):
-        if one == tree:
+    kept = next(
+        (parent for parent, tree_of_parent in zip(merge.parents, trees, strict=True) if tree_of_parent == tree), ""
+    )
+    for parent, tree_of_parent in zip(merge.parents, trees, strict=True):
+        if tree_of_parent == tree:
             continue
         base = repository.git.line("merge-base", kept, parent) if kept else ""
-        if not base or engine.derived_trees((base,)) != [one]:
+        if not base or engine.derived_trees((base,)) != [tree_of_parent]:
             changes = changed_paths(repository, parent, merge.commit)
             return [change for change in changes if change.raw.startswith(FOLDER.encode())]
     return ()

@@ -73,7 +73,7 @@ def replay(
     """Make the runs after the commit `start` up to `end` again, with the policies of the commit `policies`, some of
     them replaced by `files`. NotSupposable for a malformed file, or one with a Rollout."""
     past = past_between(repository, start, end).runs
-    found, runs, unrecorded = _Divergences(), 0, 0
+    divergences, runs, unrecorded = _Divergences(), 0, 0
     with rehearsal(repository, start, UNKNOWN_REFS) as trial:
         fixed = _policies(repository, (start, end, policies))
         trial.suppose({("", path): blob_at(repository, policies, path) for path in fixed})
@@ -84,20 +84,20 @@ def replay(
 
         for run in Rerun(repository, trial, suppose, stopped).runs(start, past):
             if run.past is not None:
-                found.look(trial, trial.repository.objects, run.past)
+                divergences.look(trial, trial.repository.objects, run.past)
                 runs, unrecorded = runs + 1, unrecorded + (not run.recorded)
-    return Replayed(runs, found.all, unrecorded, complete=runs == len(past))
+    return Replayed(runs, divergences.all, unrecorded, complete=runs == len(past))
 
 
 def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
     """The files with policies in any of these commits."""
-    found = set[str]()
+    policies = set[str]()
     for commit in dict.fromkeys(commits):
         snapshot = CommitSnapshot(repository, commit, (), Agents())
         for id_, obj in assemble(snapshot).objects.items():
             if any(kind.has(id_) for kind in POLICIES):
-                found.update(part.source.path for part in obj.parts if part.layer is Layer.INPUT)
-    return found
+                policies.update(part.source.path for part in obj.parts if part.layer is Layer.INPUT)
+    return policies
 
 
 def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
@@ -161,12 +161,12 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Tran
             yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.fact.sort not in UNTOLD)
 
 
-def replay_text(found: Replayed) -> str:
+def replay_text(replayed: Replayed) -> str:
     """Return a table by object and time, and a summary."""
-    if not found.runs:
+    if not replayed.runs:
         return "no run of muster made a commit in this range: nothing was replayed\n"
-    runs = f"{counted(found.runs, 'run')} replayed"
-    if not found.differences:
+    runs = f"{counted(replayed.runs, 'run')} replayed"
+    if not replayed.differences:
         return f"{runs}: all decisions would have been the same.\n"
     rows = [
         [
@@ -177,19 +177,19 @@ def replay_text(found: Replayed) -> str:
             d.committed or "-",
             d.replayed or "-",
         ]
-        for d in found.differences
+        for d in replayed.differences
     ]
-    count = len(found.differences)
+    count = len(replayed.differences)
     table = table_text(["OBJECT", "WHAT", "FROM", "UNTIL", "COMMITTED", "WOULD HAVE BEEN"], rows)
     return f"{table}\n{runs}: {counted(count, 'difference')}.\n"
 
 
-def replay_document(found: Replayed) -> Tree:
+def replay_document(replayed: Replayed) -> Tree:
     """Return the replay as JSON data."""
     return {
-        "runs": found.runs,
-        "unrecorded": found.unrecorded,
-        "complete": found.complete,
+        "runs": replayed.runs,
+        "unrecorded": replayed.unrecorded,
+        "complete": replayed.complete,
         "differences": [
             {
                 "object": object_document(d.object),
@@ -199,6 +199,6 @@ def replay_document(found: Replayed) -> Tree:
                 "committed": d.committed or None,
                 "replayed": d.replayed or None,
             }
-            for d in found.differences
+            for d in replayed.differences
         ],
     }

@@ -124,12 +124,12 @@ def _all(fleet: Fleet) -> Mapping[ObjectId, Object]:
 
 def _of_object(target: str, kind: str, rest: str, fleet: Fleet) -> FieldSetting:
     kinds = kinds_named(kind)
-    if (answered := next((one for one in kinds if one in _ANSWERED), None)) is not None:
+    if (answered := next((candidate for candidate in kinds if candidate in _ANSWERED), None)) is not None:
         raise NotSupposable(f"{target!r}: {unanswered(answered)}")
     named = {
         (f"{id_.namespace}/" if id_.namespace else "") + id_.name: id_
         for id_ in _all(fleet)
-        if any(one.has(id_) for one in kinds)
+        if any(candidate.has(id_) for candidate in kinds)
     }
     name = _longest(rest, named)
     if not name:

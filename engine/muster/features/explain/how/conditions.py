@@ -60,8 +60,8 @@ def to_turn(fleet: Fleet, goal: Goal, seen: Sequence[Evaluation], now: datetime)
         yield from without_freezes(fleet)
         yield override(id_, now)
         yield from budget_limits(fleet)
-    for one in seen:
-        yield from _fields(fleet, id_, one)
+    for asked in seen:
+        yield from _fields(fleet, id_, asked)
 
 
 def _cluster(fleet: Fleet, id_: ObjectId) -> str:
@@ -85,7 +85,7 @@ def _adapter_reports(fleet: Fleet, id_: ObjectId, statuses: Sequence[str], now: 
     """Adapters that report on the object, each alone, and all of them."""
     present = [obj for obj in fleet.of(ADAPTER_REPORT) if target_of(obj.spec, obj.id.namespace) == id_]
     names = sorted({*required_adapters(fleet.settings, kind_of(id_)), *(str(obj.spec["adapter"]) for obj in present)})
-    status = next((one for one in statuses if one != "Unknown"), "Unknown")
+    status = next((wanted_status for wanted_status in statuses if wanted_status != "Unknown"), "Unknown")
     generation = dig(whole(fleet, id_), "metadata", "generation")
     if not isinstance(generation, int):
         return
@@ -129,18 +129,18 @@ def _payload(id_: ObjectId, adapter: str, generation: int, status: str, now: dat
 # -- fields that expressions read
 
 
-def _fields(fleet: Fleet, id_: ObjectId, one: Evaluation) -> Iterator[Candidate | Steps]:
+def _fields(fleet: Fleet, id_: ObjectId, evaluation: Evaluation) -> Iterator[Candidate | Steps]:
     """Other values of the fields that an expression reads: those that it compares them with, and near ones."""
-    trace, node = one.result.trace, one.program.node
+    trace, node = evaluation.result.trace, evaluation.program.node
     if trace is None:
         return
     for field, value in _compared(node):
-        yield from _with_value(fleet, id_, one.policy, field, value)
+        yield from _with_value(fleet, id_, evaluation.policy, field, value)
     for number, field in accesses(node).items():
         value = trace.values.get(number)
         if isinstance(value, bool):
-            yield from _with_value(fleet, id_, one.policy, field, not value)
-        elif (path := _path(fleet, id_, one.policy, field)) is not None and not field.asked_for:
+            yield from _with_value(fleet, id_, evaluation.policy, field, not value)
+        elif (path := _path(fleet, id_, evaluation.policy, field)) is not None and not field.asked_for:
             yield from _near(id_, *path, value)
 
 

@@ -70,7 +70,11 @@ def goal_of(fleet: Fleet, held: Iterable[Held], id_: ObjectId, field: str) -> Go
     if ROLLOUT.has(id_) and (not field or MANAGED_CLUSTER.id(field) in fleet.objects):
         return _rollout(fleet, of_object, id_, field)
     effect = field.removeprefix("held ")
-    named = [one for one in of_object if not field or effect in (one.effect, one.effect.partition(" ")[0], "held")]
+    named = [
+        effect_held
+        for effect_held in of_object
+        if not field or effect in (effect_held.effect, effect_held.effect.partition(" ")[0], "held")
+    ]
     if len(named) == 1:
         return _effect(named[0])
     body = whole(fleet, id_)
@@ -80,7 +84,7 @@ def goal_of(fleet: Fleet, held: Iterable[Held], id_: ObjectId, field: str) -> Go
         return _condition(body, id_, type_, status or "True", field)
     if (fact := facts_of(body).get(effect)) is not None and fact.sort in ("taint", "remedy"):
         return Goal(id_, effect, f"{id_}: {effect} is applied", _never, already=True, since=_added(body, effect))
-    there = [*types, *(one.effect for one in of_object), *sorted(chosen_of(fleet, id_))]
+    there = [*types, *(effect_held.effect for effect_held in of_object), *sorted(chosen_of(fleet, id_))]
     if not there:
         raise NoGoal(f"--how: {id_} has nothing to reach: no condition, and no effect that is held")
     if not field or named:
@@ -103,7 +107,7 @@ def _chosen(fleet: Fleet, held: tuple[Held, ...], id_: ObjectId, cluster: str) -
     def joins(change: Transition) -> bool:
         return change.object == id_ and change.field == f"cluster {cluster}" and change.after == "chosen"
 
-    moves = tuple(one for one in held if one.effect == f"{MOVE} {cluster}")
+    moves = tuple(effect for effect in held if effect.effect == f"{MOVE} {cluster}")
     already = cluster in chosen_of(fleet, id_)
     return Goal(id_, cluster, f"{id_} chooses {cluster}", joins, already, held=moves)
 
@@ -113,7 +117,7 @@ def _condition(body: Tree, id_: ObjectId, type_: str, status: str, field: str) -
     negated, type_ = type_.endswith("!"), type_.removesuffix("!")
     if status not in STATUSES:
         raise NoGoal(f"--how: a condition cannot be {status!r}; {did_you_mean(status, STATUSES) or few(STATUSES)}")
-    wanted = tuple(one for one in STATUSES if (one == status) is not negated)
+    wanted = tuple(other for other in STATUSES if (other == status) is not negated)
 
     def turns(change: Transition) -> bool:
         return change.object == id_ and change.field == f"condition {type_}" and change.after in wanted

@@ -91,7 +91,7 @@ def find_ways(trial: Rehearsal, fleet: Fleet, id_: ObjectId, field_: str, now: d
 
 def _latest(seen: Iterable[Evaluation]) -> list[Evaluation]:
     """The last evaluation of each expression."""
-    return list({(one.policy, one.at): one for one in seen}.values())
+    return list({(evaluation.policy, evaluation.at): evaluation for evaluation in seen}.values())
 
 
 def _candidates(fleet: Fleet, goal: Goal, seen: Sequence[Evaluation], now: datetime) -> Iterator[Candidate | Steps]:
