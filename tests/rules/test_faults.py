@@ -193,7 +193,7 @@ def test_a_transition_that_cannot_be_told_is_decided_all_the_same(monkeypatch: p
     def planted(fleet: Fleet) -> list[Any]:
         raise TypeError(SECRET)
 
-    monkeypatch.setattr(module, "changes", planted)
+    monkeypatch.setattr(module, "transitions_of", planted)
     settled: Settled = settle(example(), LATER)
     assert settled.files.keys() >= untouched().files.keys()
     assert settled.changes == []
