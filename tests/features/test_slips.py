@@ -64,6 +64,7 @@ def shared(original: Path, muster: Run, monkeypatch: pytest.MonkeyPatch) -> Path
         ("history placement/web --now 2020-01-01T00:00:00Z", "no commit until 2020-01-01T00:00:00Z derives"),
         ("wait placement/shop/web --for revision=x", "only a Cluster, a ManagedCluster or a Rollout can"),
         ("wait clusters prod-eu-1 prod-eu-2 --for condition=Ready", "wait for one object"),
+        ("wait cluster/prod-eu-1 prod-eu-2 --for condition=Ready", "wait for one object"),
         ("plan --report cluster/prod-eu-1 Ready=Maybe", "a condition cannot be 'Maybe'; write True, False, Unknown"),
         ("plan --report cluster/prod-eu-1 Ready=false", "a condition cannot be 'false'; did you mean 'False'?"),
         ("plan --lose regoin=eu", "no cluster has these labels; did you mean 'region'?"),

@@ -14,6 +14,7 @@ from muster.run.transitions.transitions import object_changes
 
 Body = dict[str, Any]
 TAINT = {"key": "dedicated", "effect": "NoSelect"}
+VALUED = {**TAINT, "value": "a"}
 
 
 def told(kind: str, before: Body, after: Body) -> tuple[list[str], str]:
@@ -93,11 +94,13 @@ DELETED = {"metadata": {"deletionTimestamp": "T"}}
         ("ManagedCluster", {}, {"spec": {"taints": [TAINT]}}, "taint dedicated:NoSelect added", "o tainted"),
         (
             "Cluster",
-            {"spec": {"taints": [{**TAINT, "value": "a"}]}},
+            {"spec": {"taints": [VALUED]}},
             {"spec": {"taints": [TAINT]}},
             "taint dedicated:NoSelect a -> present",
             "o tainted",
         ),
+        ("Cluster", {}, {"spec": {"taints": [VALUED]}}, "taint dedicated=a:NoSelect added", "o tainted"),
+        ("Cluster", {"spec": {"taints": [VALUED]}}, {}, "taint dedicated=a:NoSelect removed", "o untainted"),
         (
             "Cluster",
             {},

@@ -28,6 +28,11 @@ kind: MultiClusterIngress
 metadata: {name: shop, namespace: apps}
 spec:
   defaultBackend: {service: {name: shop, port: {number: 80}}}
+---
+apiVersion: work.karmada.io/v1alpha2
+kind: ResourceBinding
+metadata: {name: shop-service, namespace: apps}
+spec: {resource: {apiVersion: v1, kind: Service, name: shop, namespace: apps}, clusters: [{name: c001}]}
 """
 
 
@@ -37,7 +42,7 @@ def test_an_outage_and_its_end(tmp_path: Path) -> None:
         (
             0,
             {"c.yaml": cluster("c001"), "w.yaml": ADD_ON, "cd.yaml": DEPLOYMENT, "i.yaml": INGRESS, "r.yaml": REMEDY},
-            "",
+            "shop: field status.serviceLocations[0].clusters c001",
         ),
         (5, {"lease.yaml": lease("c001", NOON), "o.yaml": observed("c001")}, "its agent renews it"),
         (600, {}, "ManagedClusterAddOn/c001/w: condition Available True -> Unknown"),

@@ -81,8 +81,10 @@ class Transition:
                 return f"{fact.name} no longer held" if gone else f"{fact.name} held by {fact.note}"
             case "remedy" | "traffic" if gone:
                 return f"{self.field} {'lifted' if fact.sort == 'remedy' else 'no longer blocked'}"
-            case "taint" if fact.text == "present" and (gone or self.was is None):
-                return f"{self.field} {'removed' if gone else 'added'}"
+            case "taint" if gone or self.was is None:
+                key, _, effect = fact.name.rpartition(":")
+                value = "" if fact.text == "present" else f"={fact.text}"
+                return f"taint {key}{value}:{effect} {'removed' if gone else 'added'}"
         before, after = self.before, self.after
         note = f" ({self.note})" if self.note and not self.reason_only else ""
         return f"{self.field} {f'{before} -> ' if before else ''}{after or ('gone' if before else '')}".rstrip() + note

@@ -17,7 +17,7 @@ GROUP = "cluster.open-cluster-management.io"
 
 def document(kind: str, name: str, spec: Tree, namespace: str = "", labels: Tree = None) -> str:
     version = {"ManagedCluster": "v1", "Placement": "v1beta1"}.get(kind, "v1beta2")
-    api = "hive.openshift.io/v1" if kind.startswith("ClusterC") else f"{GROUP}/{version}"
+    api = "hive.openshift.io/v1" if kind.startswith("Cluster") else f"{GROUP}/{version}"
     metadata = {
         "name": name,
         **({"namespace": namespace} if namespace else {}),
@@ -116,6 +116,36 @@ def test_each_is_told_where_the_fleet_is_read_as_a_whole(
         assert sum("MUS23" in line for line in lines) == bool(told)
         for words in told:
             assert words in "\n".join(lines), (verb, lines)
+
+
+def test_each_missing_need_of_a_pool_is_told(repo: Repo, muster: Run) -> None:
+    """Until it is there, the pool makes no clusters. The nearest name of its kind and namespace is offered."""
+    pool = {
+        "platform": {"aws": {"credentialsSecretRef": {"name": "aws"}, "region": "eu"}},
+        "pullSecretRef": {"name": "pull"},
+        "baseDomain": "example.com",
+        "imageSetRef": {"name": "v4.02"},
+        "size": 1,
+    }
+    fleet = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec:\n"
+    fleet += "  pools: {externalDependencies: [%s]}\n"
+    image_set = document("ClusterImageSet", "v4.20", {"releaseImage": "x"})
+    files = {"p.yaml": document("ClusterPool", "ci", pool, "pools"), "i.yaml": image_set}
+
+    def lines() -> list[str]:
+        _, out, err = muster("validate", "--repo", repo.path)
+        return [line.strip() for line in (out + err).splitlines() if "MUS210" in line or "hint:" in line]
+
+    repo.commit({**files, "f.yaml": fleet % "Secret/pools/pull, Secret/other/aws"})
+    start = "warning MUS210: ClusterPool/pools/ci makes no clusters: nothing declares"
+    assert [line.partition(" ")[2] for line in lines()] == [
+        f"{start} 'ClusterImageSet/v4.02'",
+        "did you mean 'v4.20'?",
+        f"{start} 'Secret/pools/aws'",
+        "if it exists elsewhere, name it in Fleet.spec.pools.externalDependencies",
+    ]
+    repo.commit({"f.yaml": fleet % "Secret/pools/pull, Secret/pools/aws, ClusterImageSet/v4.02"})
+    assert lines() == []
 
 
 SINKS = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec:\n  notifications: {sinks: [%s]}\n"

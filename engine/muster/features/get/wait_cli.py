@@ -134,14 +134,15 @@ def command(
 
     \b
     Examples:
-      muster wait cluster/prod-eu-1 --for condition=Available --timeout 5m
+      muster wait cluster/prod-eu-1 --timeout 5m \\
+        --for condition=ManagedClusterConditionAvailable
       muster wait rollout/default/v2 --for revision=v2
     """
     from muster.cli.following import FollowedFleet, follow
     from muster.cli.select import select
 
-    targets = completion.with_kinds(target, names)
-    if len(targets) > 1:
+    targets = [] if names and "/" in target else completion.with_kinds(target, names)
+    if len(targets) != 1:
         raise click.UsageError("wait for one object.")
     (target,) = targets
     options.object_matcher(target)

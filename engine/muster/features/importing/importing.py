@@ -22,7 +22,7 @@ from muster.data.kinds import CLUSTER_POOL, FLEET
 from muster.data.locations import SUFFIXES
 from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import Part, SourceFile
-from muster.data.tree import mappings_at
+from muster.data.tree import dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.dataclass import dataclass
 from muster.features.importing import filing
@@ -36,7 +36,6 @@ from muster.git.errors import RepositoryError
 from muster.git.store.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
 from muster.git.store.process import Git, without_location
 from muster.rules.pools.inventory import secrets_of
-from muster.rules.pools.model import Pool
 
 STDIN: Final = "-"
 
@@ -104,10 +103,10 @@ def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:
     settings = fleet.settings.get("pools", "externalDependencies")
     listed = set(settings) if isinstance(settings, list) else set[object]()
     dependencies = {
-        f"Secret/{part.id.namespace}/{name}"
+        f"Secret/{part.id.namespace}/{dig(part.body, 'spec', *path)}"
         for part in parts
         if CLUSTER_POOL.has(part.id) and not _misses(part)
-        for _, name in secrets_of(Pool.of(part.id, part.body, deleting=False))
+        for _, path in secrets_of(mapping_at(part.body, "spec"))
     }
     return sorted(dependencies - listed)
 

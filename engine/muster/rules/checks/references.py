@@ -14,6 +14,8 @@ from muster.data.finding import Finding
 from muster.data.kinds import (
     CALENDAR,
     CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+    CLUSTER_IMAGE_SET,
     CLUSTER_POOL,
     FLEET,
     MANAGED_CLUSTER_SET_BINDING,
@@ -22,9 +24,10 @@ from muster.data.kinds import (
     PROJECTION,
     PULSE_POLICY,
     Kind,
+    of_kinds,
 )
 from muster.data.names import did_you_mean
-from muster.data.tree import At, dig, mappings_at
+from muster.data.tree import At, Tree, dig, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
@@ -32,6 +35,7 @@ from muster.rules.checks.labelkeys import label_findings
 from muster.rules.checks.of_clusters import known_sets, named, references_of_clusters
 from muster.rules.placements.spec import NO_SELECT, Toleration, TolerationLimits
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.pools.inventory import secrets_of
 from muster.rules.projections.policy import for_each
 from muster.rules.projections.sources import SOURCES
 from muster.rules.rollouts.lint import rollout_findings
@@ -56,6 +60,7 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
         pools.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, CLUSTER_CLAIM):
         yield from named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
+    yield from _needed_by_pools(fleet)
     for obj in _written(fleet, PROJECTION):
         yield from _source(fleet, obj)
     bound: dict[str, set[str]] = {}
@@ -68,6 +73,36 @@ def reference_findings(fleet: FleetWithPolicies, *, heard: bool = True) -> Itera
     yield from _quiet_hours(fleet)
     yield from _sinks(fleet)
     yield from _incomplete_sinks(fleet)
+
+
+def _needed_by_pools(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each object that a pool needs, and that neither a file nor the Fleet declares. While the
+    Fleet is invalid, nobody knows what exists elsewhere."""
+    if not fleet.settings.obeyed:
+        return
+    here = of_kinds({*fleet.objects, *fleet.broken}, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION)
+    elsewhere = fleet.settings.get("pools", "externalDependencies")
+    declared = {*map(str, here), *map(str, elsewhere if isinstance(elsewhere, list) else ())}
+    for obj in _written(fleet, CLUSTER_POOL):
+        for path, kind in _needs(obj.spec):
+            prefix = f"{kind}/" if kind == CLUSTER_IMAGE_SET.name else f"{kind}/{obj.id.namespace}/"
+            name = str(dig(obj.spec, *path))
+            if f"{prefix}{name}" not in declared:
+                message = f"{obj.id} makes no clusters: nothing declares '{prefix}{name}'"
+                near = did_you_mean(name, (key.removeprefix(prefix) for key in declared if key.startswith(prefix)))
+                hint = near or "if it exists elsewhere, name it in Fleet.spec.pools.externalDependencies"
+                yield finding_at(obj, ("spec", *path), Code.UNKNOWN_REFERENCE, message, hint)
+
+
+def _needs(spec: Tree) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The path below a pool's spec of each name of an object that the pool needs, and the object's kind."""
+    for path, kind in (
+        (("imageSetRef", "name"), CLUSTER_IMAGE_SET.name),
+        (("customizationRef", "name"), CLUSTER_DEPLOYMENT_CUSTOMIZATION.name),
+    ):
+        if dig(spec, *path):
+            yield path, kind
+    yield from ((path, "Secret") for _, path in secrets_of(spec))
 
 
 def _quiet_hours(fleet: FleetWithPolicies) -> Iterator[Finding]:

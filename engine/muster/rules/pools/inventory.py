@@ -206,28 +206,28 @@ class Dependencies:
         image_set = text(spec, "imageSetRef", "name")
         if f"ClusterImageSet/{image_set}" not in self.names:
             yield f'cluster image set: clusterimagesets.hive.openshift.io "{image_set}" not found'
-        for purpose, name in secrets_of(pool):
-            if f"Secret/{namespace}/{name}" not in self.names:
+        for purpose, path in secrets_of(spec):
+            if f"Secret/{namespace}/{(name := text(spec, *path))}" not in self.names:
                 yield f'{purpose}: secrets "{name}" not found'
         customization = text(spec, "customizationRef", "name")
         if customization and f"ClusterDeploymentCustomization/{namespace}/{customization}" not in self.names:
             yield f"pool-wide customizationRef {customization} not found"
 
 
-def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
-    """Yield the purpose and name of each Secret that a pool names."""
-    secrets = (
-        ("pull secret", text(pool.spec, "pullSecretRef", "name")),
-        ("install config template secret", text(pool.spec, "installConfigSecretTemplateRef", "name")),
-        ("credentials secret", credentials_of(pool)),
+def secrets_of(spec: Tree) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the purpose of each Secret that the spec of a pool names, and the path of its name below the spec."""
+    paths = (
+        ("pull secret", ("pullSecretRef", "name")),
+        ("install config template secret", ("installConfigSecretTemplateRef", "name")),
+        ("credentials secret", _credentials_path(spec)),
     )
-    yield from ((purpose, name) for purpose, name in secrets if name)
+    yield from ((purpose, path) for purpose, path in paths if path and text(spec, *path))
 
 
-def credentials_of(pool: Pool) -> str:
-    """The name of the secret with cloud credentials; empty if the platform names none."""
-    for platform in mapping_at(pool.spec, "platform").values():
+def _credentials_path(spec: Tree) -> tuple[str, ...]:
+    """The path of the name of the secret with cloud credentials; empty if the platform names none."""
+    for platform, settings in mapping_at(spec, "platform").items():
         for field in _CREDENTIALS:
-            if name := text(platform, field, "name"):
-                return name
-    return ""
+            if text(settings, field, "name"):
+                return ("platform", platform, field, "name")
+    return ()

@@ -281,7 +281,7 @@ def _as_reported(body: Tree, before: Tree) -> Tree:
     ]
     identity = {name: before[name] for name in ("apiVersion", "kind", "metadata") if name in before}
     lease = {"spec": mapping_at(body, "spec")} if body.get("kind") == LEASE.name else {}
-    return {**identity, "status": {"conditions": reported}, **lease}
+    return {**identity, **({"status": {"conditions": reported}} if reported else {}), **lease}
 
 
 def set_of(fleet: Fleet, id_: ObjectId) -> str:
