@@ -44,7 +44,28 @@ def test_both_refuse_and_the_finding_has_a_place(row: Tree) -> None:
         assert finding.line > 0
         assert finding.message
         assert "\n" not in finding.message
-        assert "jsonschema" not in finding.message
+        assert "jsonschema" not in finding.message and "is not valid:" not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "row", "message"),
+    [
+        ("Remedy", "spec.decisionMatches[0].expression", {"value": "a"}, "has both 'expression' and 'clusterCondition"),
+        ("ConditionPolicy", "spec.target.kinds", {"value": ["Cluster"]}, "spec.target has both 'kind' and 'kinds'"),
+        ("ConditionPolicy", "spec.rules[0].statusExpression", {"value": "a"}, "both 'status' and 'statusExpression'"),
+        ("NotificationPolicy", "spec.quietHours.to", {"absent": True}, "spec.quietHours.to is missing"),
+        (
+            "Fleet",
+            "spec.adapters.ManagedCluster",
+            {"value": ["dns", "dns"]},
+            "spec.adapters.ManagedCluster has 'dns' twi",
+        ),
+        ("ClusterTaintPolicy", "spec.addOnConditions[0].statusValues", {"value": [True]}, 'write "True", with quotes'),
+    ],
+)
+def test_each_message_names_what_is_wrong(kind: str, at: str, row: Tree, message: str) -> None:
+    (finding,) = schema_findings(as_object(BY_LABEL[kind], changed(EXAMPLES[kind], at, row)))
+    assert message in f"{finding.message}: {finding.hint}"
 
 
 VALUES = st.recursive(

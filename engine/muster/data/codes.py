@@ -505,8 +505,8 @@ class Code(StrEnum):
         "A policy's target, or a budget's selector, matches no object of the fleet. This is fine before the first "
         "one exists; otherwise a label may be misspelt.")
     UNKNOWN_CONDITION_TYPE = ("MUS602", _W, "condition that nothing sets",
-        "A Remedy matches a condition that no cluster reports and no policy decides, so it never acts. The hint has "
-        "the nearest known type.")
+        "A Remedy or a ClusterTaintPolicy matches a condition that no cluster reports and no policy decides, so it "
+        "never acts. The hint has the nearest known type.")
     BUDGET_HOLDS_NOTHING = ("MUS603", _W, "budget that holds nothing",
         "A DisruptionBudget allows as many disrupted clusters as it counts, so it never holds anything.")
     SELECTS_EVERYTHING = ("MUS604", _N, "selector that matches everything",

@@ -58,6 +58,8 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     if error.context and error.validator in ("anyOf", "oneOf"):
         yield from _findings(obj, _most_telling(error))
         return
+    if error.validator == "oneOf" and not isinstance(error.instance, dict):
+        return  # the type reports it already
     if error.validator in ("format", "maxLength", "minLength") and not _has_form(error):
         return  # the pattern reports it already
     path = tuple(error.absolute_path)
@@ -91,8 +93,16 @@ def _has_form(error: "ValidationError") -> bool:
 
 
 def _most_telling(error: "ValidationError") -> "ValidationError":
-    """The deepest violation of several failed alternatives: the one that the author came nearest to."""
-    return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
+    """The violation of several failed alternatives that the author came nearest to: the deepest one, then the one with
+    some of the fields that it requires."""
+
+    def nearness(inner: "ValidationError") -> tuple[int, bool, bool]:
+        required: Tree = inner.validator_value if inner.validator == "required" else ()
+        instance: Tree = inner.instance
+        partly = any(name in instance for name in required)
+        return len(inner.absolute_path), inner.validator != "type", partly
+
+    return max(error.context, key=nearness)
 
 
 def _describe(error: "ValidationError", field: str) -> tuple[Code, str, str]:
@@ -111,7 +121,8 @@ def _describe(error: "ValidationError", field: str) -> tuple[Code, str, str]:
         else:
             types = [limit] if isinstance(limit, str) else limit
             types = [name for name in types if name != "string" or not _is_scalar(instance) or _fits(instance, schema)]
-            allowed = schema.get("enum") or (_STATUSES if field.lower().endswith("status") else ())
+            is_status = field.lower().endswith("status") or "statusValues[" in field
+            allowed = schema.get("enum") or (_STATUSES if is_status else ())
             hint = next(filter(None, (_right_type(instance, name, allowed) for name in types)), "")
         return Code.WRONG_TYPE, f"{field} must be {wanted}, not {value}", hint
     if keyword == "enum":
@@ -145,7 +156,24 @@ def _describe(error: "ValidationError", field: str) -> tuple[Code, str, str]:
         )
     if keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         return Code.OUT_OF_BOUNDS, f"{field} is {value}; the {keyword} is {limit}", ""
+    if keyword == "uniqueItems":
+        twice = next(item for number, item in enumerate(instance) if item in instance[:number])
+        return Code.INVALID_OBJECT, f"{field} has {_shown(twice)} twice", "keep one of them"
+    if len(both := _exclusive(error)) > 1:
+        return Code.INVALID_OBJECT, f"{field} has both {' and '.join(map(repr, both))}", "keep one of them"
     return Code.INVALID_OBJECT, f"{field} is not valid: {error.message[:200]}", ""
+
+
+def _exclusive(error: "ValidationError") -> list[str]:
+    """The fields of an object of which it may have one: those of alternatives that all match, or one that excludes
+    another."""
+    limit: Tree = error.validator_value
+    instance: Tree = error.instance
+    if error.validator == "not" and "dependentSchemas" in error.absolute_schema_path:
+        return [str(error.absolute_schema_path[-2]), *limit["required"]]
+    if error.validator == "oneOf":
+        return [name for choice in limit for name in choice.get("required", ()) if name in instance]
+    return []
 
 
 def _right_form(error: "ValidationError") -> str:

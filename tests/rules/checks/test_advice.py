@@ -36,6 +36,14 @@ kind: Fleet
 metadata: {name: f}
 spec: {freezes: [{name: over, period: 2025-12-24}, {name: soon, period: 2026-12-24}, {name: shut, calendar: hours}]}
 """
+TAINTS = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterTaintPolicy
+metadata: {name: t}
+spec:
+  addOnConditions: [{conditionType: Availabel, operator: In, statusValues: ["False"]}]
+  taints: [{key: k, effect: NoSchedule}]
+"""
 SOUND = RULE % ("odd", "self.metadata.name == 'a'") + OTHERWISE
 
 
@@ -69,6 +77,11 @@ def told(*texts: str, clusters: int = 6) -> list[tuple[str, str]]:
             REMEDY.replace("ManagedClusterConditionAvailable", "Availabel"),
             "MUS602",
             "Remedy/r waits for Availabel, which no cluster reports and no policy decides",
+        ),
+        (
+            TAINTS,
+            "MUS602",
+            "ClusterTaintPolicy/t waits for Availabel, which no cluster reports and no policy decides",
         ),
         (
             BUDGET % "maxDisrupted: 100%",

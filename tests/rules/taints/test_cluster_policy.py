@@ -47,6 +47,11 @@ def fields(key: str, operator: str, *values: str) -> Tree:
         (fields("zone", "In", "a"), False),
         (fields("zone", "NotIn", "a"), False),
         (fields("zone", "NotIn", "c"), True),
+        (fields("zone", "Exists"), True),
+        (fields("region", "DoesNotExist"), False),
+        (fields("region", "in", "us"), False),
+        (fields("regoin", "In", "eu"), False),
+        (fields("regoin", "DoesNotExist"), True),
     ],
 )
 def test_whom_it_speaks_of(target: Tree, speaks: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.data.kinds import CLUSTERS, FLEET
+from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, FLEET
 from muster.data.names import did_you_mean
 from muster.data.tree import At, mappings_at
 from muster.fleet.fleet import Fleet
@@ -104,7 +104,7 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
 
 
 def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
-    """Conditions that Remedies wait for and nothing ever sets."""
+    """Conditions that Remedies and ClusterTaintPolicies wait for and nothing ever sets."""
     decided = {
         policy.type
         for policy in fleet.compiled.of(ConditionPolicy)
@@ -112,14 +112,21 @@ def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
     }
     types = decided.union(*(fleet.reported(obj.id) for obj in fleet.clusters()))
     types |= {type_ for obj in fleet.clusters() for type_ in fleet.conditions_before(obj.id)}
-    for remedy in fleet.compiled.of(Remedy):
-        for index, match in enumerate(remedy.matches):
-            if match.type not in types:
-                at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionType")
-                message = f"{remedy.id} waits for {match.type}, which no cluster reports and no policy decides"
-                yield finding_at(
-                    remedy.source, at, Code.UNKNOWN_CONDITION_TYPE, message, did_you_mean(match.type, types)
-                )
+    waited: list[tuple[Object, At, str]] = [
+        (remedy.source, ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionType"), match.type)
+        for remedy in fleet.compiled.of(Remedy)
+        for index, match in enumerate(remedy.matches)
+    ]
+    waited += (
+        (obj, ("spec", name, index, "conditionType"), str(entry.get("conditionType")))
+        for obj in fleet.of(CLUSTER_TAINT_POLICY)
+        for name in ("addOnConditions", "removeOnConditions")
+        for index, entry in enumerate(mappings_at(obj.spec, name))
+    )
+    for source, at, type_ in waited:
+        if type_ not in types:
+            message = f"{source.id} waits for {type_}, which no cluster reports and no policy decides"
+            yield finding_at(source, at, Code.UNKNOWN_CONDITION_TYPE, message, did_you_mean(type_, types))
 
 
 def _budget(fleet: Fleet, obj: Object, budget: Budget) -> Iterator[Finding]:

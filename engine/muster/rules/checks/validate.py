@@ -204,17 +204,20 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     """Findings about valid objects in relation to each other."""
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     lints = _LINTS
+    clusters = frozenset[str]()
+    if fleet.of(REMEDY, CLUSTER_TAINT_POLICY):
+        clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
     if fleet.of(REMEDY):
         from muster.rules.remedies.policy import Remedy, lint_remedy
 
-        clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
         if fleet.of(MULTI_CLUSTER_INGRESS):
             from muster.rules.traffic.stage import lint_ingresses
 
             lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
-        yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
+        check = partial(taint_policy_findings, settings=fleet.settings, clusters=clusters)
+        yield from each(fleet.of(CLUSTER_TAINT_POLICY), check)
     if fleet.of(MANIFEST_WORK_REPLICA_SET):
         from muster.rules.works.checks import refusals
 

@@ -13,6 +13,9 @@ from muster.rules.policies.selectors import LabelSelector
 from muster.rules.stages import Concerns, FleetTerm
 
 OPERATORS = ("In", "NotIn")
+#: The keys and operators of a fieldSelector.
+FIELDS = ("provider", "region", "zone")
+FIELD_OPERATORS = (*OPERATORS, "Exists", "DoesNotExist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,21 @@ class ClusterTaintPolicy:
 
 
 def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
-    """Does a requirement on provider, region or zone hold? `In` needs all zones of a cluster among its values."""
-    values, wanted = set(entry.get("values") or ()), entry.get("operator") == "In"
-    if entry.get("key") == "zone":
-        zones = cluster.spec.get("zones") or [zone for zone in [cluster.spec.get("zone")] if zone]
-        return bool(zones) and set(zones) <= values if wanted else not set(zones) & values
-    return (cluster.spec.get(str(entry.get("key"))) in values) is wanted
+    """Does a requirement on provider, region or zone hold? `In` needs all zones of a cluster among its values. An
+    unknown operator matches nothing, as in upstream's matchZones."""
+    key, values = entry.get("key"), set(entry.get("values") or ())
+    zones = cluster.spec.get("zones") if key == "zone" else None
+    fields = set(zones or filter(None, [cluster.spec.get(str(key)) if key in FIELDS else None]))
+    match entry.get("operator"):
+        case "In":
+            return bool(fields) and fields <= values
+        case "NotIn":
+            return not fields & values
+        case "Exists":
+            return bool(fields)
+        case "DoesNotExist":
+            return not fields
+    return False
 
 
 @dataclass(frozen=True, slots=True)

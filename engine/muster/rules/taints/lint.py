@@ -5,7 +5,7 @@ of the latter: upstream's `pkg/util/lifted/validateclustertaints.go`, as its API
 allows repeated keys.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -51,9 +51,9 @@ def repeated_taints(obj: Object) -> Iterator[Finding]:
             yield finding_at(obj, ("spec", "taints", index), Code.TAINT_TWICE_ON_CLUSTER, message, "keep one of them")
 
 
-def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
-    """Yield what Karmada's webhook refuses (a repeated taint, and NoExecute unless the fleet allows it), and values
-    without effect."""
+def taint_policy_findings(obj: Object, settings: Settings, clusters: Collection[str]) -> Iterator[Finding]:
+    """Yield what Karmada's webhook refuses (a repeated taint, and NoExecute unless the fleet allows it), values without
+    effect, and missing clusters."""
     taints = [(str(taint.get("key")), str(taint.get("effect"))) for taint in mappings_at(obj.spec, "taints")]
     for index, taint in enumerate(taints):
         field = f"spec.taints[{index}]"
@@ -70,6 +70,29 @@ def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
     for name in ("addOnConditions", "removeOnConditions"):
         for index, entry in enumerate(mappings_at(obj.spec, name)):
             yield from _unknown_values(obj, ("spec", name, index), entry)
+    yield from _unknown_targets(obj, clusters)
+
+
+def _unknown_targets(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
+    """Names of clusters that do not exist, and requirements on fields that match nothing, or everything."""
+    from muster.rules.taints.cluster_policy import FIELD_OPERATORS, FIELDS
+
+    target: At = ("spec", "targetClusters")
+    for field in ("clusterNames", "exclude"):
+        for index, name in enumerate(dig(obj.body, "spec", "targetClusters", field) or ()):
+            if name not in clusters:
+                hint, message = did_you_mean(name, clusters), f"there is no cluster {name!r}"
+                yield finding_at(obj, (*target, field, index), Code.UNKNOWN_REFERENCE, message, hint)
+    for index, entry in enumerate(mappings_at(obj.spec, "targetClusters", "fieldSelector", "matchExpressions")):
+        at: At = (*target, "fieldSelector", "matchExpressions", index)
+        key, operator = str(entry.get("key")), str(entry.get("operator"))
+        if key not in FIELDS:
+            message = f"no cluster has the field {key!r}; it is provider, region or zone"
+            yield finding_at(obj, (*at, "key"), Code.UNKNOWN_REFERENCE, message, did_you_mean(key, FIELDS))
+        if operator not in FIELD_OPERATORS:
+            message = f"the operator {operator!r} matches nothing; it is In, NotIn, Exists or DoesNotExist"
+            hint = did_you_mean(operator, FIELD_OPERATORS)
+            yield finding_at(obj, (*at, "operator"), Code.UNKNOWN_OPERATOR, message, hint)
 
 
 def _unknown_values(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
