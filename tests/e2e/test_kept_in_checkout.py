@@ -29,7 +29,7 @@ def _forge(state: Path) -> None:
     forged = state.with_name("forged")
     with closing(sqlite3.connect(state)) as db, closing(sqlite3.connect(forged)) as copy:
         db.backup(copy)
-        copy.execute("UPDATE homes SET due = NULL, settled = NULL")
+        copy.execute("UPDATE neighbourhoods SET due = NULL, settled = NULL")
         copy.commit()
         copy.execute("PRAGMA journal_mode = DELETE")
     for file in companions(state):
