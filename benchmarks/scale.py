@@ -13,12 +13,13 @@ import argparse
 import contextlib
 import ctypes
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -275,6 +276,7 @@ def measure(row: Row, scene: Scene) -> Cost:
         shutil.copytree(scene.repository, own.repository)
         shutil.copytree(scene.cache, own.cache)
         row.prepare(own)
+        list(_left_behind())  # its workers are none of the command's
         return cost_of(row.command(own), own, says=row.of == "said", status=row.status)
 
 
@@ -287,14 +289,18 @@ def cost_of(command: list[str], scene: Scene, *, says: bool = False, status: int
     _, ended, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(ended)
     wall = time.perf_counter() - started
-    all_used = [used]
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            all_used.append(os.wait4(-1, 0)[2])
+    all_used = [used, *_left_behind()]
     if process.returncode != status:
         sys.exit(f"{' '.join(command)}: {process.returncode}\n{said.decode()}")
     cpu = sum(one.ru_utime + one.ru_stime for one in all_used)
     return Cost(cpu, wall, max(one.ru_maxrss for one in all_used) / 1024, float(said.split()[-1]) if says else 0.0)
+
+
+def _left_behind() -> Iterator[resource.struct_rusage]:
+    """Wait for what processes started that ended before it; what each used."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            yield os.wait4(-1, 0)[2]
 
 
 def table(rows: tuple[Row, ...], clusters: int, repeats: int) -> dict[str, Cost]:
