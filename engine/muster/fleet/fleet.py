@@ -7,6 +7,7 @@ hold and whose files it does not write.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
 from typing import Self, TypeVar
 
 from muster.data.decision import Decision, Failed, Held, Memory, Outcome, ProjectedFile, Pulse, Wake
@@ -16,7 +17,7 @@ from muster.data.kinds import ALL, Kind
 from muster.data.snapshot import Authors, SignerIdentity
 from muster.data.source import Part
 from muster.dataclass import dataclass
-from muster.fleet.foreign import ByKind
+from muster.fleet.foreign import ByKind, Foreign
 from muster.fleet.objects import Object, with_params
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles
 from muster.fleet.settings import Settings
@@ -78,6 +79,11 @@ class ReadFiles:
     derived: Mapping[str, str] = field(default_factory=dict)
     allowed: frozenset[ObjectId] = frozenset()
     idle_allowances: tuple[str, ...] = ()
+
+    @property
+    def foreign_objects(self) -> Iterator[Foreign]:
+        """The objects of unknown kinds, of all of these."""
+        return chain.from_iterable(self.foreign.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """From a field of an object to its file, line and column."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from muster.data.codes import Code
 from muster.data.decision import AnyPath, Path
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.kinds import ListKeys, list_keys_of
+from muster.data.names import did_you_mean
 from muster.data.source import Part, Place, content_of
-from muster.data.tree import At, Tree
+from muster.data.tree import At, Tree, dig
 from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
 
@@ -30,6 +31,14 @@ def place_of(parts: Iterable[Part], path: AnyPath) -> Place:
 def finding_at(obj: Object, path: AnyPath, code: Code, message: str, hint: str = "", example: str = "") -> Finding:
     """Return a finding about a field of an object, at its place."""
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id, example=example)
+
+
+def unknown_clusters(obj: Object, at: At, clusters: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding for each name in a list of an object that no cluster has."""
+    for index, name in enumerate(dig(obj.body, *map(str, at)) or ()):
+        if name not in clusters:
+            message, hint = f"there is no cluster {name!r}", did_you_mean(name, clusters)
+            yield finding_at(obj, (*at, index), Code.UNKNOWN_REFERENCE, message, hint)
 
 
 def places_of(parts: Iterable[Part], path: Path) -> list[Place]:

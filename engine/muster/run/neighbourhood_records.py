@@ -250,10 +250,9 @@ def _foreign(fleet: FleetWithPolicies) -> Iterator[tuple[ObjectId, str]]:
     """Yield the objects of unknown kinds that policies read or match, with their files: clusters share them."""
     reads = fleet.compiled.reads
     if fleet.beyond.asked:
-        for documents in fleet.read.foreign.values():
-            yield from (
-                (document.id, document.source.path) for document in documents if reads.foreign or reads.has(document.id)
-            )
+        for document in fleet.read.foreign_objects:
+            if reads.foreign or reads.has(document.id):
+                yield document.id, document.source.path
 
 
 def _outcomes(

@@ -22,7 +22,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     ignores = ".musterignore" in names
     declared = {
         *fleet.objects,
-        *(id_ for documents in fleet.read.foreign.values() for document in documents for id_ in _ids(document.id)),
+        *(id_ for document in fleet.read.foreign_objects for id_ in _ids(document.id)),
     }
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
     policies = frozenset(_policies(fleet, names, objects))

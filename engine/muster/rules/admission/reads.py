@@ -75,9 +75,8 @@ def _content(fleet: Fleet, reads: PolicyReads) -> Iterator[tuple[ObjectId, Tree]
 
 def files_read(fleet: Fleet, reads: PolicyReads) -> frozenset[str]:
     """Return people's files with the objects that policies read."""
-    foreign = (document for documents in fleet.read.foreign.values() for document in documents)
     either: Iterable[tuple[ObjectId, str]] = (
         *((part.id, part.source.path) for part in fleet.read.parts if not part.source.ref),
-        *((document.id, document.source.path) for document in foreign),
+        *((document.id, document.source.path) for document in fleet.read.foreign_objects),
     )
     return frozenset(path for id_, path in either if reads.has(id_))

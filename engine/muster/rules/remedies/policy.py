@@ -19,7 +19,7 @@ from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import finding_at
+from muster.fleet.places import finding_at, unknown_clusters
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler, handles_silence_itself
 from muster.rules.policies.grounds import Grounds
@@ -132,12 +132,7 @@ def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
             at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionStatus")
             message = f"no condition ever has the status {status!r}; it is True, False or Unknown"
             yield finding_at(obj, at, Code.IMPOSSIBLE_STATUS, message, did_you_mean(status, STATUSES))
-    for index, name in enumerate(dig(obj.spec, "clusterAffinity", "clusterNames") or ()):
-        if name not in clusters:
-            place: At = ("spec", "clusterAffinity", "clusterNames", index)
-            yield finding_at(
-                obj, place, Code.UNKNOWN_REFERENCE, f"there is no cluster {name!r}", did_you_mean(name, clusters)
-            )
+    yield from unknown_clusters(obj, ("spec", "clusterAffinity", "clusterNames"), clusters)
 
 
 def _unknown_actions(obj: Object) -> Iterator[Finding]:

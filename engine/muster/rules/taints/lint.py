@@ -16,7 +16,7 @@ from muster.data.tree import At, Tree, dig, mappings_at
 from muster.fleet.adoption import Deciders
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.fleet.places import finding_at, place_of
+from muster.fleet.places import finding_at, place_of, unknown_clusters
 from muster.fleet.settings import Settings
 
 
@@ -79,10 +79,7 @@ def _unknown_targets(obj: Object, clusters: Collection[str]) -> Iterator[Finding
 
     target: At = ("spec", "targetClusters")
     for field in ("clusterNames", "exclude"):
-        for index, name in enumerate(dig(obj.body, "spec", "targetClusters", field) or ()):
-            if name not in clusters:
-                hint, message = did_you_mean(name, clusters), f"there is no cluster {name!r}"
-                yield finding_at(obj, (*target, field, index), Code.UNKNOWN_REFERENCE, message, hint)
+        yield from unknown_clusters(obj, (*target, field), clusters)
     for index, entry in enumerate(mappings_at(obj.spec, "targetClusters", "fieldSelector", "matchExpressions")):
         at: At = (*target, "fieldSelector", "matchExpressions", index)
         key, operator = str(entry.get("key")), str(entry.get("operator"))

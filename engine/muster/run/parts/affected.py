@@ -335,10 +335,10 @@ def _shared_object_moved(reading: Reading) -> bool:
 
 def _foreign_object_changed(reading: Reading) -> bool:
     """A changed file has an object of an unknown kind that policies may match: they judge all of them together."""
-    part, foreign = reading.part, reading.fleet.read.foreign
+    part = reading.part
     if not part.near or not part.facts.reads.foreign:
         return False
-    return any(document.source.path in part.touched.labels for documents in foreign.values() for document in documents)
+    return any(document.source.path in part.touched.labels for document in reading.fleet.read.foreign_objects)
 
 
 def _read_of_others(reading: Reading) -> frozenset[int]:

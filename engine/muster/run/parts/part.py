@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
@@ -198,7 +197,7 @@ class FleetPart:
             yield from fleet.findings
         else:
             standing, read = fleet.beyond.standing, {part.source.label for part in fleet.read.parts}
-            read.update(document.source.label for document in chain.from_iterable(fleet.read.foreign.values()))
+            read.update(document.source.label for document in fleet.read.foreign_objects)
             files = {part.source.label for part in fleet.read.parts if part.id not in standing} | self.touched.labels
             yield from (
                 finding

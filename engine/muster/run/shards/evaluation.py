@@ -117,8 +117,9 @@ class _Evaluation:
         read = self.read if snapshot is self.snapshot else assemble(snapshot)
         base = None if self.common.sets is None else read  # what is checked is what was committed
         fleet = require_fleet_sound(_under_policies(replace(read, beyond=self._beyond()), base, self.common))
-        foreign = (document for documents in read.read.foreign.values() for document in documents)
-        if fleet.compiled.reads.foreign and any(document.source.path not in self.context for document in foreign):
+        if fleet.compiled.reads.foreign and any(
+            document.source.path not in self.context for document in read.read.foreign_objects
+        ):
             raise WholeNeeded("an admission policy may match objects of unknown kinds in files of clusters")
         return fleet
 
